@@ -1,0 +1,42 @@
+package colstats
+
+import (
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/deltaskip/deltaskip/schema"
+)
+
+// A Demand names a column and what a program wants to know of it. A Layout is the ordered list of a program's demands;
+// Batch.Facts(i) answers demand i.
+type Demand struct {
+	Column *schema.Column
+	Bounds bool // minimum and maximum (which need the counts as well)
+	Nulls  bool // null count
+}
+
+// A Layout fixes which leaves a batch decodes.
+type Layout struct {
+	Table   *schema.Table
+	Demands []Demand
+}
+
+// Facts are what is proven about one column in each file of a batch. They hide where the knowledge came from: the
+// statistics of an add, a partition value, a parquet row group's footer, or a row itself (a file of one row).
+// Bitmaps are LSB first, (n+63)/64 words, bits past n are zero; a nil bitmap has no bit set.
+//
+// Invariants: (1) every live row's non-NULL value v has Lower[i] <= v <= Upper[i] in Spark's order where Bounded has bit
+// i, or is NaN where MayNaN has it; (2) where NoNull has bit i no live row is NULL; (3) where AllNull has bit i no live
+// row is other than NULL; (4) where none of the bits is set nothing is known. A doubt clears the bit.
+type Facts struct {
+	Column *schema.Column
+	// Lower and Upper have the Arrow type of [ArrowType](Column.Type), after every adjustment of a bound
+	// (milliseconds, zone seconds, float text): lower = upper where Bounded means that every non-NULL value is that one.
+	// Both are nil when the layout demands no bounds. Values where Bounded is clear are garbage.
+	Lower, Upper arrow.Array
+	Bounded      []uint64
+	NoNull       []uint64
+	AllNull      []uint64
+	MayNaN       []uint64 // float columns: a NaN may hide outside the bounds
+	// ExactZero says that a zero bound of a float column is the value itself, sign included (rows, partition values).
+	ExactZero bool
+}

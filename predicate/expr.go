@@ -1,0 +1,128 @@
+package predicate
+
+import "github.com/deltaskip/deltaskip/schema"
+
+// An Expr is a node of an expression tree. The parser and the builder make untyped trees, in which
+// column names are unresolved and Type is Invalid; [Bind] makes typed ones. Trees are immutable.
+type Expr interface {
+	Type() schema.Type
+	String() string // SQL text that parses to this tree again
+	Children() []Expr
+}
+
+// The nodes. In a bound tree both sides of a Compare, and all members of an In, have one type:
+// binding inserts the casts that Spark's ANSI coercion inserts and folds constants.
+type (
+	// Column is a reference. Name is as written; Col is set by binding.
+	Column struct {
+		Name []string
+		Col  *schema.Column
+	}
+	// Literal is a constant.
+	Literal struct{ Value Value }
+	// Compare is L op R.
+	Compare struct {
+		Op   CompareOp
+		L, R Expr
+	}
+	// And and Or are n-ary, never of fewer than two arguments.
+	And struct{ Args []Expr }
+	Or  struct{ Args []Expr }
+	Not struct{ X Expr }
+	// IsNull is X IS NULL. IS NOT NULL is its Not.
+	IsNull struct{ X Expr }
+	// In is X IN (List). NOT IN is its Not.
+	In struct {
+		X    Expr
+		List []Expr
+	}
+	// Like is X LIKE Pattern ESCAPE Escape; Fold is ILIKE.
+	Like struct {
+		X, Pattern Expr
+		Escape     rune
+		Fold       bool
+	}
+	// Arith is L op R, or a unary minus with L a zero literal folded away by the parser into Neg.
+	Arith struct {
+		Op   ArithOp
+		L, R Expr
+		Typ  schema.Type
+	}
+	// Cast is CAST(X AS To), or TRY_CAST when Try.
+	Cast struct {
+		X   Expr
+		To  schema.Type
+		Try bool
+	}
+	// Case is CASE WHEN … THEN … ELSE … END; a CASE with an operand is parsed to comparisons.
+	Case struct {
+		Whens []When
+		Else  Expr // nil is NULL
+		Typ   schema.Type
+	}
+	// Call is a call of a function that the evaluator knows.
+	Call struct {
+		Name string // lower case
+		Args []Expr
+		Fn   *Function // set by binding
+		Typ  schema.Type
+	}
+	// Opaque is an expression that is legal SQL but that this engine cannot, or must not, evaluate: a subquery,
+	// a nondeterministic or unknown function, a metadata column. It may be TRUE, FALSE or NULL for any row.
+	Opaque struct {
+		SQL     string
+		Reason  string           // in plain words, for people
+		Columns []*schema.Column // mentioned inside
+		Typ     schema.Type
+	}
+)
+
+// When is one arm of a Case.
+type When struct{ If, Then Expr }
+
+// A CompareOp is a comparison operator.
+type CompareOp uint8
+
+// The comparison operators.
+const (
+	EQ       CompareOp = iota // =
+	NE                        // <>
+	LT                        // <
+	LE                        // <=
+	GT                        // >
+	GE                        // >=
+	NullSafe                  // <=>, never NULL
+)
+
+// An ArithOp is an arithmetic operator.
+type ArithOp uint8
+
+// The arithmetic operators.
+const (
+	Add ArithOp = iota
+	Sub
+	Mul
+	Div    // / : fractional division
+	IntDiv // DIV
+	Mod    // %
+)
+
+func (e *Column) Type() schema.Type {
+	if e.Col == nil {
+		return schema.Type{}
+	}
+	return e.Col.Type
+}
+func (e *Literal) Type() schema.Type { return e.Value.Type }
+func (e *Compare) Type() schema.Type { return schema.Type{Kind: schema.Boolean} }
+func (e *And) Type() schema.Type     { return schema.Type{Kind: schema.Boolean} }
+func (e *Or) Type() schema.Type      { return schema.Type{Kind: schema.Boolean} }
+func (e *Not) Type() schema.Type     { return schema.Type{Kind: schema.Boolean} }
+func (e *IsNull) Type() schema.Type  { return schema.Type{Kind: schema.Boolean} }
+func (e *In) Type() schema.Type      { return schema.Type{Kind: schema.Boolean} }
+func (e *Like) Type() schema.Type    { return schema.Type{Kind: schema.Boolean} }
+func (e *Arith) Type() schema.Type   { return e.Typ }
+func (e *Cast) Type() schema.Type    { return e.To }
+func (e *Case) Type() schema.Type    { return e.Typ }
+func (e *Call) Type() schema.Type    { return e.Typ }
+func (e *Opaque) Type() schema.Type  { return e.Typ }
