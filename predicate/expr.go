@@ -42,10 +42,12 @@ type (
 		Escape     rune
 		Fold       bool
 	}
-	// Arith is L op R, or a unary minus with L a zero literal folded away by the parser into Neg.
+	// Arith is L op R; when Try, an overflow or a division by zero of this operation is NULL (try_add …). A unary
+	// minus is a Call of negative.
 	Arith struct {
 		Op   ArithOp
 		L, R Expr
+		Try  bool
 		Typ  schema.Type
 	}
 	// Cast is CAST(X AS To), or TRY_CAST when Try.

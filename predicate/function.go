@@ -12,21 +12,36 @@ type Env struct {
 	Now  time.Time      // of current_date, current_timestamp and now; zero leaves them opaque
 }
 
-// A Function is a deterministic scalar function of the evaluator, with Spark's ANSI semantics.
+// A Function is a scalar function that Spark knows, with Spark's ANSI semantics. Exactly one of Rewrite, Eval
+// and Reason is set: it is written in terms of other nodes, evaluated, or left alone.
 type Function struct {
 	Name string // lower case; aliases are entries of their own
-	// Resolve checks the number and types of the arguments and says to which types they are cast and what comes out.
-	Resolve func(args []schema.Type) (params []schema.Type, result schema.Type, err error)
-	// Eval computes the result; args have the types that Resolve asked for. An ANSI runtime error is an [*EvalError].
+
+	// Rewrite says the call in other nodes, such as coalesce in a Case, which decides what is evaluated lazily. It
+	// takes arguments as parsed; the result is bound in place of the call.
+	Rewrite func(args []Expr) (Expr, error)
+
+	// Resolve checks the bound, folded arguments and says to which types they are cast and what comes out. It
+	// returns a [*BindError] for a call that Spark rejects, an [*UnsupportedError] for one that must bind to Opaque.
+	Resolve func(args []Expr) (params []schema.Type, result schema.Type, err error)
+	// Eval computes the result; args have the types that Resolve asked for. An ANSI runtime error is an [*EvalError];
+	// an [*UnsupportedError] means that Spark may have an answer and we have none.
 	Eval func(env *Env, args []Value, result schema.Type) (Value, error)
 	// NullIn says that any NULL argument makes the result NULL; Eval is then never called with one.
 	NullIn bool
 	// Monotonic, if set, says how the function moves with its one varying argument (the others being literals).
 	Monotonic func(args []Expr) Direction
-	// Volatile functions depend on more than their arguments and Env.Zone: rand, uuid, input_file_name … They bind to Opaque.
-	Volatile bool
 	// Zoned says that the result depends on Env.Zone: monotonic only while the zone's offset is constant.
 	Zoned bool
+
+	// Reason, in plain words, is why a call binds to Opaque instead: Spark knows the function, we don't evaluate it.
+	// Resolve may be set to type the call.
+	Reason string
+	// Volatile functions depend on more than their arguments and Env: rand, uuid, input_file_name … They have a Reason.
+	Volatile bool
+	// Aggregate functions, and others that no WHERE clause may hold, have a Reason too, and binding rejects the
+	// call with this error class.
+	Rejected string
 }
 
 // A Direction says how a function's value moves when its argument grows.
@@ -38,3 +53,19 @@ const (
 	NonDecreasing           // a <= b implies f(a) <= f(b)
 	NonIncreasing
 )
+
+// A BindError says why Spark would refuse an expression over this schema.
+type BindError struct {
+	Class   string // Spark's error class, such as UNRESOLVED_COLUMN
+	Message string
+}
+
+func (e *BindError) Error() string { return "predicate: [" + e.Class + "] " + e.Message }
+
+// An UnsupportedError says that an expression means something to Spark that this engine does not evaluate. It never
+// surfaces from [Bind], which makes such an expression Opaque; from evaluation it is a doubt: any value is possible.
+type UnsupportedError struct {
+	Reason string // in plain words
+}
+
+func (e *UnsupportedError) Error() string { return "predicate: not evaluated: " + e.Reason }
