@@ -16,6 +16,35 @@ type Value struct {
 	S    string         // String, and Binary as its bytes
 }
 
+// NullOf returns the NULL of type t.
+func NullOf(t schema.Type) Value { return Value{Type: t, Null: true} }
+
+// BoolOf returns a Boolean.
+func BoolOf(b bool) Value {
+	v := Value{Type: schema.Type{Kind: schema.Boolean}}
+	if b {
+		v.I = 1
+	}
+	return v
+}
+
+// IntOf returns a value of a kind that Value.I holds: an integer, a date in days, a timestamp in microseconds.
+func IntOf(k schema.Kind, i int64) Value { return Value{Type: schema.Type{Kind: k}, I: i} }
+
+// FloatOf returns a value of kind Float or Double. A Float must hold a float32.
+func FloatOf(k schema.Kind, f float64) Value { return Value{Type: schema.Type{Kind: k}, F: f} }
+
+// StringOf returns a String.
+func StringOf(s string) Value { return Value{Type: schema.Type{Kind: schema.String}, S: s} }
+
+// BinaryOf returns a Binary of the bytes of s.
+func BinaryOf(s string) Value { return Value{Type: schema.Type{Kind: schema.Binary}, S: s} }
+
+// DecimalOf returns the decimal of the given unscaled value.
+func DecimalOf(unscaled decimal128.Num, precision, scale uint8) Value {
+	return Value{Type: schema.Type{Kind: schema.Decimal, Precision: precision, Scale: scale}, D: unscaled}
+}
+
 // A Row gives a row's values, the columns being those of the bound predicate.
 type Row interface {
 	// Value returns the value of c in this row, of type c.Type.
