@@ -26,12 +26,21 @@ type Layout struct {
 //
 // Invariants: (1) every live row's non-NULL value v has Lower[i] <= v <= Upper[i] in Spark's order where Bounded has bit
 // i, or is NaN where MayNaN has it; (2) where NoNull has bit i no live row is NULL; (3) where AllNull has bit i no live
-// row is other than NULL; (4) where none of the bits is set nothing is known. A doubt clears the bit.
+// row is other than NULL, so that NoNull and AllNull together say that there is no live row; (4) where none of the bits
+// is set nothing is known. A doubt clears the bit.
 type Facts struct {
 	Column *schema.Column
 	// Lower and Upper have the Arrow type of [ArrowType](Column.Type), after every adjustment of a bound
 	// (milliseconds, zone seconds, float text): lower = upper where Bounded means that every non-NULL value is that one.
-	// Both are nil when the layout demands no bounds. Values where Bounded is clear are garbage.
+	// Both are nil when the layout demands no bounds or the column's type has none that are usable. Values where Bounded
+	// is clear are garbage.
+	//
+	// Where only one of the two statistics is there, the other bound is the outermost value of the type: for strings ""
+	// and [MaxString], for floats the infinities.
+	//
+	// A float bound is NaN only when both are, which means that every non-NULL value is NaN; MayNaN is set there too.
+	// A maximum of NaN beside another minimum is given as +Inf with MayNaN set. So a kernel that honours MayNaN gets the
+	// right bits with IEEE comparisons too.
 	Lower, Upper arrow.Array
 	Bounded      []uint64
 	NoNull       []uint64
@@ -39,4 +48,39 @@ type Facts struct {
 	MayNaN       []uint64 // float columns: a NaN may hide outside the bounds
 	// ExactZero says that a zero bound of a float column is the value itself, sign included (rows, partition values).
 	ExactZero bool
+}
+
+// MaxString is the upper bound of a string column whose maximum is unknown: a byte that no UTF-8 text has, so greater
+// than every string.
+const MaxString = "\xff"
+
+// ArrowType returns the Arrow type of a bound of a column of type t, or false for types that have no ordered bounds.
+func ArrowType(t schema.Type) (arrow.DataType, bool) {
+	switch t.Kind {
+	case schema.Boolean:
+		return arrow.FixedWidthTypes.Boolean, true
+	case schema.Byte:
+		return arrow.PrimitiveTypes.Int8, true
+	case schema.Short:
+		return arrow.PrimitiveTypes.Int16, true
+	case schema.Integer:
+		return arrow.PrimitiveTypes.Int32, true
+	case schema.Long:
+		return arrow.PrimitiveTypes.Int64, true
+	case schema.Float:
+		return arrow.PrimitiveTypes.Float32, true
+	case schema.Double:
+		return arrow.PrimitiveTypes.Float64, true
+	case schema.Decimal:
+		return &arrow.Decimal128Type{Precision: int32(t.Precision), Scale: int32(t.Scale)}, true
+	case schema.String:
+		return arrow.BinaryTypes.String, true
+	case schema.Date:
+		return arrow.FixedWidthTypes.Date32, true
+	case schema.Timestamp:
+		return arrow.FixedWidthTypes.Timestamp_us, true
+	case schema.TimestampNTZ:
+		return &arrow.TimestampType{Unit: arrow.Microsecond}, true
+	}
+	return nil, false
 }
