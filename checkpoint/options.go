@@ -1,0 +1,42 @@
+package checkpoint
+
+import (
+	"runtime"
+
+	"github.com/apache/arrow-go/v18/arrow/memory"
+)
+
+// Options say how a checkpoint is read. The zero Options works.
+type Options struct {
+	Allocator memory.Allocator // makes every Arrow buffer; nil means memory.DefaultAllocator
+	Workers   int              // row groups decoded at once; 0 means GOMAXPROCS
+
+	// The limits below bound what hostile bytes can cost. Whatever exceeds one is an error that matches ErrLimit.
+
+	MaxPageBytes   int   // one page of a column, decompressed; 0 means 64 MiB
+	MaxFooterBytes int   // a parquet footer; 0 means 64 MiB
+	MaxJSONBytes   int64 // a V2 checkpoint's top-level JSON file; 0 means 1 GiB
+	MaxRows        int64 // rows of one parquet file; 0 means 1<<28
+}
+
+func (o Options) withDefaults() Options {
+	if o.Allocator == nil {
+		o.Allocator = memory.DefaultAllocator
+	}
+	if o.Workers <= 0 {
+		o.Workers = runtime.GOMAXPROCS(0)
+	}
+	if o.MaxPageBytes <= 0 {
+		o.MaxPageBytes = 64 << 20
+	}
+	if o.MaxFooterBytes <= 0 {
+		o.MaxFooterBytes = 64 << 20
+	}
+	if o.MaxJSONBytes <= 0 {
+		o.MaxJSONBytes = 1 << 30
+	}
+	if o.MaxRows <= 0 {
+		o.MaxRows = 1 << 28
+	}
+	return o
+}
