@@ -11,7 +11,8 @@ import (
 type Batch struct {
 	layout *Layout
 	n      int
-	paths  arrow.Array // String, or nil when the reader left paths out
+	paths  arrow.Array // String, or nil when paths come late or not at all
+	late   LatePaths   // nil unless paths come late
 	facts  []Facts
 	record atomic.Pointer[arrow.RecordBatch]
 	refs   atomic.Int64
@@ -27,8 +28,9 @@ func (b *Batch) Layout() *Layout { return b.layout }
 func (b *Batch) Facts(i int) *Facts { return &b.facts[i] }
 
 // Path returns the path of the add in the given row as the log spells it, percent-encoded, or "" when the reader left
-// paths out. The string is good until the batch is released.
-func (b *Batch) Path(row int) string {
+// paths out. The string is good until the batch is released. An error can only come from a reader that reads paths
+// when they are asked for (Raw.LatePaths): the file is in the batch, its name could not be read.
+func (b *Batch) Path(row int) (string, error) {
 	panic("TODO")
 }
 
@@ -39,5 +41,5 @@ func (b *Batch) Record() arrow.RecordBatch { panic("TODO") }
 // Retain adds a reference.
 func (b *Batch) Retain() { b.refs.Add(1) }
 
-// Release drops a reference.
+// Release drops a reference. The last one also releases the reader of late paths.
 func (b *Batch) Release() { panic("TODO") }

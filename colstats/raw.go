@@ -8,7 +8,11 @@ import "github.com/apache/arrow-go/v18/arrow"
 // NewBatch reconciles what has one clear meaning and takes the rest as missing.
 type Raw struct {
 	Len  int
-	Path arrow.Array // add.path; nil when the caller needs no paths
+	Path arrow.Array // add.path; nil when the caller needs no paths, or LatePaths has them
+
+	// LatePaths reads a path when somebody asks the batch for it, because most adds are skipped unnamed. The batch
+	// takes it over: it is released with the batch, and by NewBatch itself if that fails.
+	LatePaths LatePaths
 
 	NumRecords, TightBounds arrow.Array // of stats_parsed
 	Demands                 []RawDemand // one per demand of the layout
@@ -25,6 +29,12 @@ type Raw struct {
 	// greatest maximum, NullCount the greatest null count and NumRecords the least record count of them, each given
 	// only if no add of the group lacks the leaf. A hull is never all NULL unless it is a partition column's.
 	Hull bool
+}
+
+// LatePaths reads the paths of a batch's rows on demand. It is safe for concurrent use.
+type LatePaths interface {
+	Path(row int) (string, error) // good until Release
+	Release()
 }
 
 // A RawDemand holds the leaves of one demanded column.
