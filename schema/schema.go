@@ -1,5 +1,7 @@
 package schema
 
+import "sync"
+
 // A Kind is the outermost shape of a [Type].
 type Kind uint8
 
@@ -73,6 +75,9 @@ type Table struct {
 	// StringPrefixLength is the length in characters from which a string bound may be cut:
 	// delta.dataSkippingStringPrefixLength where that is smaller, else 32.
 	StringPrefixLength int
+
+	mu      sync.Mutex // guards columns
+	columns map[columnKey]*Column
 }
 
 // A Column is a field found by its path from the root. One Table yields one *Column per path, so pointers compare.
