@@ -1,0 +1,270 @@
+package logstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"math/rand/v2"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// Local is a table in a folder of a local file system that has hard links.
+//
+// Symbolic links are followed as long as they stay inside the table; one that leads out of it is an error, so that a
+// hostile table cannot have other files of the machine read or written. The root itself may be one.
+type Local struct {
+	root *os.Root
+}
+
+// OpenLocal opens the table in folder dir, which must exist. Close releases it.
+func OpenLocal(dir string) (*Local, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, wrap(dir, err)
+	}
+	return &Local{root: root}, nil
+}
+
+// CreateLocal is [OpenLocal] for a table that may not exist yet.
+func CreateLocal(dir string) (*Local, error) {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, wrap(dir, err)
+	}
+	return OpenLocal(dir)
+}
+
+// Close releases the folder. Files that are open stay open.
+func (l *Local) Close() error { return l.root.Close() }
+
+// List implements [Store].
+func (l *Local) List(ctx context.Context, dir, startAfter string) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		entries, err := l.readDir(dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			return
+		}
+		if err != nil {
+			yield(Entry{}, wrap(dir, err))
+			return
+		}
+		for _, e := range entries {
+			if err := ctx.Err(); err != nil {
+				yield(Entry{}, wrap(dir, err))
+				return
+			}
+			name := path.Join(dir, e.Name())
+			if name <= startAfter || e.IsDir() {
+				continue
+			}
+			info, err := l.root.Stat(name) // and not e.Info: the target of a link is what counts
+			if errors.Is(err, fs.ErrNotExist) {
+				continue // gone since
+			}
+			if err != nil {
+				yield(Entry{}, wrap(name, err))
+				return
+			}
+			if info.Mode().IsRegular() && !yield(entry(name, info), nil) {
+				return
+			}
+		}
+	}
+}
+
+// readDir returns the entries of a folder by name.
+func (l *Local) readDir(dir string) ([]fs.DirEntry, error) {
+	if err := CheckName(dir); err != nil {
+		return nil, err
+	}
+	f, err := l.root.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	entries, err := f.ReadDir(-1)
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return entries, err
+}
+
+// Get implements [Store].
+func (l *Local) Get(ctx context.Context, name string, limit int64) ([]byte, Entry, error) {
+	f, err := l.Open(ctx, name)
+	if err != nil {
+		return nil, Entry{}, err
+	}
+	defer f.Close()
+	e := f.Entry()
+	if e.Size > limit {
+		return nil, e, fmt.Errorf("logstore: %s has %d bytes, more than %d: %w", name, e.Size, limit, ErrTooLarge)
+	}
+	data := make([]byte, e.Size)
+	if _, err := io.ReadFull(NewReader(f), data); err != nil {
+		return nil, e, wrap(name, err)
+	}
+	return data, e, nil
+}
+
+// Open implements [Store].
+func (l *Local) Open(ctx context.Context, name string) (File, error) {
+	if err := errors.Join(CheckName(name), ctx.Err()); err != nil {
+		return nil, wrap(name, err)
+	}
+	f, err := l.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // O_NONBLOCK: a named pipe must not block us
+	if err != nil {
+		return nil, wrap(name, err)
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New("not a regular file")
+	}
+	if err != nil {
+		f.Close()
+		return nil, wrap(name, err)
+	}
+	return &localFile{ctx: ctx, file: f, entry: entry(name, info)}, nil
+}
+
+type localFile struct {
+	ctx   context.Context
+	file  *os.File
+	entry Entry
+}
+
+func (f *localFile) ReadAt(p []byte, off int64) (int, error) {
+	if err := f.ctx.Err(); err != nil {
+		return 0, wrap(f.entry.Name, err)
+	}
+	n, err := f.file.ReadAt(p, off)
+	if err != nil && err != io.EOF {
+		err = wrap(f.entry.Name, err)
+	}
+	return n, err
+}
+
+func (f *localFile) Close() error { return f.file.Close() }
+func (f *localFile) Entry() Entry { return f.entry }
+
+// PutIfAbsent implements [Store]. The data is written and synced under no name, or under a temporary one, and then linked
+// to name, which is atomic and refuses a name that is taken. Creating name itself with O_EXCL would show readers half a
+// commit.
+func (l *Local) PutIfAbsent(ctx context.Context, name string, data []byte) error {
+	return l.write(ctx, name, data, func(temp string) error {
+		err := l.root.Link(temp, name)
+		l.root.Remove(temp) // as good as gone: nothing reads it
+		return err
+	})
+}
+
+// Put implements [Store].
+func (l *Local) Put(ctx context.Context, name string, data []byte) error {
+	return l.write(ctx, name, data, func(temp string) error {
+		err := l.root.Rename(temp, name)
+		if err != nil {
+			l.root.Remove(temp)
+		}
+		return err
+	})
+}
+
+// write stores data in a temporary file and has publish give it its name.
+func (l *Local) write(ctx context.Context, name string, data []byte, publish func(temp string) error) error {
+	if err := errors.Join(CheckName(name), ctx.Err()); err != nil {
+		return wrap(name, err)
+	}
+	dir, base := path.Split(name)
+	dir = path.Clean(dir)
+	if err := l.root.MkdirAll(dir, 0o777); err != nil {
+		return wrap(name, err)
+	}
+	// The leading dot keeps readers of a log away from what a killed process leaves behind.
+	temp := path.Join(dir, fmt.Sprintf(".%s.%016x.tmp", base, rand.Uint64()))
+	if err := l.writeSynced(temp, data); err != nil {
+		l.root.Remove(temp)
+		return wrap(name, err)
+	}
+	if err := ctx.Err(); err != nil {
+		l.root.Remove(temp)
+		return wrap(name, err)
+	}
+	if err := publish(temp); err != nil {
+		return wrap(name, published(err))
+	}
+	if err := l.syncDir(dir); err != nil {
+		return fmt.Errorf("logstore: %s is written, but may not survive a crash: %w: %w", name, ErrOutcomeUnknown, err)
+	}
+	return nil
+}
+
+func (l *Local) writeSynced(name string, data []byte) error {
+	f, err := l.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+func (l *Local) syncDir(dir string) error {
+	f, err := l.root.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// published says what an error of link or rename means. A network file system may have done the work and lost the answer.
+func published(err error) error {
+	for _, refused := range []error{
+		fs.ErrExist, fs.ErrNotExist, fs.ErrPermission, syscall.ENOSPC, syscall.EROFS, syscall.EMLINK, syscall.ENOTDIR,
+		syscall.ENAMETOOLONG, syscall.EXDEV, syscall.EDQUOT, syscall.ELOOP, syscall.EINVAL, syscall.EISDIR, syscall.ENOTSUP,
+	} {
+		if errors.Is(err, refused) {
+			return err
+		}
+	}
+	return fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
+}
+
+// Delete implements [Store].
+func (l *Local) Delete(ctx context.Context, name string) error {
+	if err := errors.Join(CheckName(name), ctx.Err()); err != nil {
+		return wrap(name, err)
+	}
+	if err := l.root.Remove(name); err != nil {
+		return wrap(name, err)
+	}
+	return nil
+}
+
+func entry(name string, info fs.FileInfo) Entry {
+	return Entry{Name: name, Size: info.Size(), ModTime: info.ModTime()}
+}
+
+// wrap adds the name of the file, and replaces what callers can act on by this package's word for it.
+func wrap(name string, err error) error {
+	if errors.Is(err, ErrInvalidName) {
+		return err
+	}
+	return fmt.Errorf("logstore: %s: %w", name, cause(err))
+}
+
+func cause(err error) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return ErrNotFound
+	case errors.Is(err, fs.ErrExist):
+		return ErrExists
+	}
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}

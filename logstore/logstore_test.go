@@ -1,0 +1,81 @@
+package logstore_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/deltaskip/deltaskip/logstore"
+	"github.com/deltaskip/deltaskip/logstore/storetest"
+)
+
+func openLocal(t *testing.T) *logstore.Local {
+	t.Helper()
+	s, err := logstore.CreateLocal(filepath.Join(t.TempDir(), "table"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+func TestLocal(t *testing.T) {
+	storetest.TestStore(t, func(t *testing.T) logstore.Store { return openLocal(t) })
+}
+
+func TestLocalOfAMissingFolder(t *testing.T) {
+	if _, err := logstore.OpenLocal(filepath.Join(t.TempDir(), "no")); !errors.Is(err, logstore.ErrNotFound) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestLocalFollowsLinksInsideTheTableOnly(t *testing.T) {
+	ctx := context.Background()
+	outside := filepath.Join(t.TempDir(), "secret")
+	dir := t.TempDir()
+	for _, err := range []error{
+		os.WriteFile(outside, []byte("secret"), 0o666),
+		os.WriteFile(filepath.Join(dir, "data"), []byte("data"), 0o666),
+		os.Symlink("data", filepath.Join(dir, "inside")),
+		os.Symlink(outside, filepath.Join(dir, "absolute")),
+		os.Symlink("../"+filepath.Base(filepath.Dir(outside))+"/secret", filepath.Join(dir, "relative")),
+	} {
+		if err != nil {
+			t.Skip(err)
+		}
+	}
+	s, err := logstore.OpenLocal(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if data, _, err := s.Get(ctx, "inside", 10); string(data) != "data" || err != nil {
+		t.Errorf("got %q, %v", data, err)
+	}
+	for _, name := range []string{"absolute", "relative"} {
+		if data, _, err := s.Get(ctx, name, 10); err == nil {
+			t.Errorf("%s: read %q", name, data)
+		}
+	}
+}
+
+// forgetful lets the second creation of a name win, as a store without conditional writes does.
+type forgetful struct{ storetest.Mem }
+
+func (f *forgetful) PutIfAbsent(ctx context.Context, name string, data []byte) error {
+	return f.Put(ctx, name, data)
+}
+
+func TestProbeFindsAStoreThatOverwrites(t *testing.T) {
+	ctx := context.Background()
+	if err := logstore.Probe(ctx, &forgetful{}, "_delta_log"); !errors.Is(err, logstore.ErrNotExclusive) {
+		t.Errorf("got %v", err)
+	}
+	down := errors.New("down")
+	s := storetest.Faulty(&storetest.Mem{}, storetest.OnCall(storetest.PutIfAbsent, 2, storetest.Fail(down)))
+	if err := logstore.Probe(ctx, s, "_delta_log"); !errors.Is(err, down) || errors.Is(err, logstore.ErrNotExclusive) {
+		t.Errorf("got %v", err)
+	}
+}
