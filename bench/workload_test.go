@@ -1,0 +1,115 @@
+package bench
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func TestSameSeedSameBytes(t *testing.T) {
+	w := Workload{Adds: 300, Seed: 7, Partitions: 3, Shuffled: true, DVShare: 0.1, NoStatsShare: 0.1}
+	read := func(w Workload) map[string][]byte {
+		dir := t.TempDir()
+		version, err := w.WriteLog(dir, 100, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if version != 3 {
+			t.Fatalf("300 adds in commits of 100 end at version %d, want 3", version)
+		}
+		files := map[string][]byte{}
+		names, err := filepath.Glob(filepath.Join(dir, "_delta_log", "*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range names {
+			data, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			files[filepath.Base(name)] = data
+		}
+		return files
+	}
+	one, two := read(w), read(w)
+	if len(one) != 4 {
+		t.Fatalf("%d files, want 4", len(one))
+	}
+	for name, data := range one {
+		if !bytes.Equal(data, two[name]) {
+			t.Errorf("%s differs between two runs", name)
+		}
+	}
+	w.Seed++
+	if other := read(w); bytes.Equal(one["00000000000000000001.json"], other["00000000000000000001.json"]) {
+		t.Error("another seed gave the same adds")
+	}
+}
+
+func TestStatisticsAreOrderedAndParse(t *testing.T) {
+	files, err := Workload{Adds: 500, Seed: 1}.Files()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids, n := int64(-1), 0
+	for add := range files {
+		var stats struct {
+			NumRecords           int64
+			MinValues, MaxValues map[string]any
+			NullCount            map[string]int64
+		}
+		if err := json.Unmarshal([]byte(add.Stats), &stats); err != nil {
+			t.Fatalf("%s: %v in %s", add.Path, err, add.Stats)
+		}
+		if len(stats.MinValues) != len(columns) || len(stats.MaxValues) != len(columns) || len(stats.NullCount) != len(columns) {
+			t.Fatalf("statistics of %d, %d, %d columns, want %d", len(stats.MinValues), len(stats.MaxValues), len(stats.NullCount), len(columns))
+		}
+		for name, lower := range stats.MinValues {
+			switch lower := lower.(type) {
+			case string:
+				if upper := stats.MaxValues[name].(string); lower > upper {
+					t.Errorf("%s: minimum %s is above maximum %s", name, lower, upper)
+				}
+			case float64:
+				if upper := stats.MaxValues[name].(float64); lower > upper {
+					t.Errorf("%s: minimum %v is above maximum %v", name, lower, upper)
+				}
+			}
+		}
+		if id := int64(stats.MinValues["id"].(float64)); id <= ids {
+			t.Errorf("id %d follows %d in a clustered table", id, ids)
+		} else {
+			ids = id
+		}
+		n++
+	}
+	if n != 500 {
+		t.Errorf("%d files, want 500", n)
+	}
+}
+
+func TestBadWorkloads(t *testing.T) {
+	for name, w := range map[string]Workload{
+		"negative adds":     {Adds: -1},
+		"too many columns":  {Columns: 17},
+		"share above one":   {DVShare: 1.5},
+		"negative parts":    {Partitions: -1},
+		"negative no-stats": {NoStatsShare: -0.1},
+	} {
+		if _, err := w.Files(); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+		if _, err := w.WriteLog(t.TempDir(), 0, nil); err == nil {
+			t.Errorf("%s: no error from WriteLog", name)
+		}
+	}
+	dir := t.TempDir()
+	if _, err := (Workload{Adds: 1}).WriteLog(dir, 0, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (Workload{Adds: 1}).WriteLog(dir, 0, nil); err == nil {
+		t.Error("a second log was written over the first")
+	}
+}
