@@ -1,0 +1,155 @@
+package deletionvector
+
+import (
+	"fmt"
+
+	"github.com/RoaringBitmap/roaring/v2"
+)
+
+// overlapShown is how many rows an [Overlap] names.
+const overlapShown = 8
+
+// An Overlap says which rows two transactions both marked.
+type Overlap struct {
+	Count int64   // of all of them
+	Rows  []int64 // the first few, ascending
+}
+
+// String says it for people: "3 rows: 7, 8, 9".
+func (o Overlap) String() string {
+	text := fmt.Appendf(nil, "%d rows", o.Count)
+	for i, row := range o.Rows {
+		separator := ", "
+		if i == 0 {
+			separator = ": "
+		}
+		text = fmt.Append(text, separator, row)
+	}
+	if int64(len(o.Rows)) < o.Count {
+		text = append(text, ", …"...)
+	}
+	return string(text)
+}
+
+// OverlapOf returns (a ∩ b) \ base: the rows that both a and b hold, those of base aside. It makes no vector, and where
+// base is part of both, which is what merging needs, it only counts.
+func OverlapOf(a, b, base *Vector) Overlap {
+	if base.SubsetOf(a) && base.SubsetOf(b) && a.common(b) == base.Cardinality() {
+		return Overlap{}
+	}
+	var o Overlap
+	for _, x := range a.list() {
+		y := b.bucket(x.high)
+		if y == nil {
+			continue
+		}
+		i, j := x.low.Iterator(), y.Iterator()
+		for i.HasNext() && j.HasNext() {
+			switch low, other := i.PeekNext(), j.PeekNext(); {
+			case low < other:
+				i.AdvanceIfNeeded(other)
+			case low > other:
+				j.AdvanceIfNeeded(low)
+			default:
+				i.Next()
+				j.Next()
+				if row := join(x.high, low); !base.Contains(row) {
+					if o.Count++; o.Count <= overlapShown {
+						o.Rows = append(o.Rows, row)
+					}
+				}
+			}
+		}
+	}
+	return o
+}
+
+// A ShrunkError says that a vector gave rows back that its base had marked, as a RESTORE does: a union would mark them
+// again.
+type ShrunkError struct {
+	Winner bool // the winner's vector, not the loser's
+	Count  int64
+}
+
+func (e *ShrunkError) Error() string {
+	side := "loser"
+	if e.Winner {
+		side = "winner"
+	}
+	return fmt.Sprintf("deletionvector: the %s's vector lacks %d rows of the one it replaces", side, e.Count)
+}
+
+// Merge combines what two transactions marked in one data file, both on top of base: the winner, which committed first,
+// and the current one, which lost. With an empty overlap it returns their union. With an overlap it returns no vector.
+// The error is a [*ShrunkError]: both must only have grown.
+func Merge(winner, current, base *Vector) (*Vector, Overlap, error) {
+	if n := base.Cardinality() - base.common(winner); n != 0 {
+		return nil, Overlap{}, &ShrunkError{Winner: true, Count: n}
+	}
+	if n := base.Cardinality() - base.common(current); n != 0 {
+		return nil, Overlap{}, &ShrunkError{Count: n}
+	}
+	if o := OverlapOf(winner, current, base); o.Count != 0 {
+		return nil, o, nil
+	}
+	return winner.Union(current), Overlap{}, nil
+}
+
+// A Source is one of the files that a compaction wrote one after another into a new file, keeping their rows' order.
+type Source struct {
+	NumRecords int64   // physical rows
+	Deleted    *Vector // rows that the compaction left out
+}
+
+// live returns how many rows of the source went into the new file.
+func (s Source) live() int64 { return s.NumRecords - s.Deleted.Cardinality() }
+
+// Rebase moves marked, positions in the source with the given index, to where the compaction put these rows. Rows that
+// the compaction had left out have no new position; they are the overlap: both sides deleted them.
+func Rebase(sources []Source, index int, marked *Vector) (*Vector, Overlap, error) {
+	var offset int64
+	for _, s := range sources[:index] {
+		offset += s.live()
+	}
+	source := sources[index]
+	if last, ok := marked.Max(); ok && last >= source.NumRecords {
+		return nil, Overlap{}, corrupt(0, "row %d of a data file with %d rows", last, source.NumRecords)
+	}
+	if o := OverlapOf(marked, source.Deleted, nil); o.Count != 0 {
+		return nil, o, nil
+	}
+	var moved builder
+	deleted := cursor{rest: source.Deleted.list()}
+	var skipped int64 // rows below the current one that were left out
+	for row := range marked.All() {
+		for deleted.before(row) {
+			skipped++
+		}
+		moved.add(offset + row - skipped)
+	}
+	return moved.vector(), Overlap{}, nil
+}
+
+// A cursor steps through a vector.
+type cursor struct {
+	rest []bucket
+	low  roaring.IntPeekable // within rest[0]; nil before its first position
+}
+
+// before steps over the next position if that is below row, and says whether it was.
+func (c *cursor) before(row int64) bool {
+	for len(c.rest) > 0 {
+		if c.low == nil {
+			c.low = c.rest[0].low.Iterator()
+		}
+		if c.low.HasNext() {
+			if join(c.rest[0].high, c.low.PeekNext()) >= row {
+				return false
+			}
+			c.low.Next()
+			return true
+		}
+		c.rest, c.low = c.rest[1:], nil
+	}
+	return false
+}
