@@ -114,37 +114,47 @@ func TestParseErrors(t *testing.T) {
 func TestTexts(t *testing.T) {
 	tests := []struct {
 		name, file string
-		want       []string
-		lines      []int
+		want       []Text
 	}{
-		{"empty", "", nil, nil},
-		{"blank lines", "\n{\"a\":1}\r\n \n\n{\"b\":2}", []string{`{"a":1}`, `{"b":2}`}, []int{2, 5}},
-		{"pretty-printed", "{\n  \"a\": {\n \"b\": 1}\n}\n{\"c\":2}\n", []string{"{\n  \"a\": {\n \"b\": 1}\n}", `{"c":2}`}, []int{1, 5}},
-		{"braces inside strings", "{\"a\":\"{\"}\n{\"b\":\"}}\"}\n", []string{`{"a":"{"}`, `{"b":"}}"}`}, []int{1, 2}},
-		{"cut inside a string", "{\"a\":\"x\n{\"b\":2}\n", []string{"{\"a\":\"x\n{\"b\":2}"}, []int{1}},
-		{"cut at the end", "{\"a\":1}\n{\"b\":{\"c\"", []string{`{"a":1}`, `{"b":{"c"`}, []int{1, 2}},
+		{"empty", "", nil},
+		{"blank lines", "\n{\"a\":1}\r\n \n\n{\"b\":2}", []Text{{[]byte(`{"a":1}`), 2}, {[]byte(`{"b":2}`), 5}}},
+		{"no end of line", "{\"a\":1}\n{", []Text{{[]byte(`{"a":1}`), 1}, {[]byte(`{`), 2}}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			var got []string
-			var lines []int
+			var got []Text
 			for text, err := range Texts(strings.NewReader(tt.file), 0) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				got, lines = append(got, string(text.Data)), append(lines, text.Line)
+				got = append(got, Text{bytes.Clone(text.Data), text.Line})
 			}
-			if !cmp.Equal(got, tt.want) || !cmp.Equal(lines, tt.lines) {
-				t.Errorf("got %q at %v, want %q at %v", got, lines, tt.want, tt.lines)
+			if !cmp.Equal(got, tt.want) {
+				t.Error(cmp.Diff(tt.want, got))
 			}
 		})
+	}
+}
+
+func TestAllNamesTheLine(t *testing.T) {
+	file := "{\"txn\":{\"appId\":\"a\",\"version\":1}}\n{}\n\n{\"add\":{\n\"path\":\"a\"}}\n"
+	var got []Action
+	var err error
+	for a, e := range All(strings.NewReader(file), 0) {
+		if err = e; e == nil {
+			got = append(got, a)
+		}
+	}
+	var c *CorruptError
+	if !errors.As(err, &c) || c.Line != 4 || len(got) != 1 {
+		t.Errorf("got %v, %v; want one action and an error on line 4", got, err)
 	}
 }
 
 func TestTextsOfAnyLengthUpToTheLimit(t *testing.T) {
 	var file bytes.Buffer
 	var want []int
-	for n := 10; n < 300_000; n *= 3 {
+	for _, n := range []int{10, 65_534, 65_535, 65_536, 65_537, 131_072, 300_000} {
 		file.WriteString(`{"x":"` + strings.Repeat("a", n-8) + "\"}\n")
 		want = append(want, n)
 	}

@@ -149,6 +149,7 @@ func (f *localFile) ReadAt(p []byte, off int64) (int, error) {
 }
 
 func (f *localFile) Close() error { return f.file.Close() }
+func (f *localFile) Size() int64  { return f.entry.Size }
 func (f *localFile) Entry() Entry { return f.entry }
 
 // PutIfAbsent implements [Store]. The data is written and synced under no name, or under a temporary one, and then linked

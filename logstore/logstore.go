@@ -48,11 +48,12 @@ type Entry struct {
 type File interface {
 	io.ReaderAt
 	io.Closer
+	Size() int64 // bytes
 	Entry() Entry
 }
 
 // NewReader returns a reader of f from its start, for those who need to seek.
-func NewReader(f File) *io.SectionReader { return io.NewSectionReader(f, 0, f.Entry().Size) }
+func NewReader(f File) *io.SectionReader { return io.NewSectionReader(f, 0, f.Size()) }
 
 // CheckName returns an error that matches [ErrInvalidName] unless name lies inside the table: relative, slashes only, no
 // empty, "." or ".." element.
