@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"math"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -126,6 +127,26 @@ func TestPackGolden(t *testing.T) {
 	want := unhex(t, "01 00000026 # version, size"+goldenArray+"\n d3404de9 # CRC")
 	if !bytes.Equal(files[0].Data, want) {
 		t.Errorf("file %x, want %x", files[0].Data, want)
+	}
+}
+
+// TestPackWritesWhatOthersRead packs the vectors of testdata/packed.bin, which other readers have read.
+func TestPackWritesWhatOthersRead(t *testing.T) {
+	want, err := os.ReadFile("testdata/packed.bin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := Range(10, 110).Union(Range(65_536, 131_072))                                 // runs, one of them a whole container
+	all = all.Union(rowsOf(t, 22_976, 3, 131_072)).Union(rowsOf(t, 100, 1000, 200_000)) // bit sets and arrays
+	files, descriptors, err := Pack([]*Vector{all, Of(1, 5, 9)}, PackOptions{Prefix: "q7"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(files[0].Data, want) {
+		t.Error("Pack writes other bytes than those that other readers have read")
+	}
+	if *descriptors[1].Offset != 10_734 || descriptors[0].SizeInBytes != 10_725 || descriptors[0].Cardinality != 88_712 {
+		t.Errorf("descriptors %v", descriptors)
 	}
 }
 
