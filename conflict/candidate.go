@@ -1,0 +1,119 @@
+package conflict
+
+import (
+	"slices"
+
+	"github.com/deltaskip/deltaskip/action"
+	"github.com/deltaskip/deltaskip/schema"
+)
+
+// A candidate is a transaction as it would be committed next: rebased over the winners checked so far.
+type candidate struct {
+	txn       *Transaction
+	table     string // for messages
+	isolation Isolation
+	blind     bool
+	read      readState
+
+	next     int64 // the version to commit as
+	info     *action.CommitInfo
+	actions  []action.Action  // own slice of shared actions: replace, don't write
+	protocol *action.Protocol // in force: as read, or as adopted from a winner, or the transaction's own
+	metadata *action.Metadata // likewise
+	mark     int64            // row tracking's high-water mark that the transaction has seen; -1 without one
+}
+
+// readState is what the checks look up about the read version.
+type readState struct {
+	features   map[string]bool // supported at the read version
+	partitions []partitionColumn
+	files      map[string]*ReadFile // by canonical path
+}
+
+type partitionColumn struct{ logical, physical string }
+
+const noMark = -1
+
+// newCandidate checks a transaction and prepares it for its first winner.
+func newCandidate(t *Transaction, table string) (*candidate, error) {
+	if err := t.validate(); err != nil {
+		return nil, err
+	}
+	blind, err := t.blindAppend()
+	if err != nil {
+		return nil, err
+	}
+	c := &candidate{
+		txn: t, table: table, blind: blind,
+		read: readState{features: supported(t.Protocol), files: map[string]*ReadFile{}},
+		next: t.ReadVersion + 1, info: &action.CommitInfo{}, actions: slices.Clone(t.Actions),
+		protocol: t.Protocol, metadata: t.Metadata, mark: noMark,
+	}
+	if t.CommitInfo != nil {
+		*c.info = *t.CommitInfo
+		c.info.Fields = slices.Clone(t.CommitInfo.Fields)
+	}
+	if t.RowIDHighWaterMark != nil {
+		c.mark = *t.RowIDHighWaterMark
+	}
+	for i := range t.ReadFiles {
+		c.read.files[canonicalPath(t.ReadFiles[i].Path)] = &t.ReadFiles[i]
+	}
+	if p := first[*action.Protocol](c.actions); p != nil {
+		c.protocol = p
+	}
+	if m := first[*action.Metadata](c.actions); m != nil {
+		c.metadata = m
+	}
+	if t.Metadata != nil {
+		c.read.partitions = partitionColumns(t.Metadata)
+	}
+	switch {
+	case t.Isolation != nil:
+		c.isolation = *t.Isolation
+	case t.Metadata != nil:
+		c.isolation = IsolationOf(t.Metadata, t.Actions, t.operation())
+	}
+	return c, nil
+}
+
+// partitionColumns pairs the logical names of a table's partition columns with those that partitionValues is keyed by.
+func partitionColumns(m *action.Metadata) []partitionColumn {
+	// Without a readable schema the logical names will do: they are only for messages then, for nothing can be bound.
+	table, err := schema.Parse(m.SchemaString, m.PartitionColumns, m.Configuration)
+	columns := make([]partitionColumn, len(m.PartitionColumns))
+	for i, name := range m.PartitionColumns {
+		columns[i] = partitionColumn{name, name}
+		if err != nil {
+			continue
+		}
+		if c, err := table.Lookup(name); err == nil {
+			columns[i].physical = c.Physical[0]
+		}
+	}
+	return columns
+}
+
+// changesMetadata reports whether the transaction writes metadata.
+func (c *candidate) changesMetadata() bool { return first[*action.Metadata](c.actions) != nil }
+
+// rewrite replaces each action by what edit returns for it; the same action leaves it as it is, nil takes it away.
+func (c *candidate) rewrite(edit func(action.Action) action.Action) {
+	kept := make([]action.Action, 0, len(c.actions)+1)
+	for _, a := range c.actions {
+		if a = edit(a); a != nil {
+			kept = append(kept, a)
+		}
+	}
+	c.actions = kept
+}
+
+// first returns the first action of a type, or its zero value.
+func first[T action.Action](actions []action.Action) (none T) {
+	for _, a := range actions {
+		if a, ok := a.(T); ok {
+			return a
+		}
+	}
+	return none
+}
