@@ -57,7 +57,7 @@ func newCandidate(t *Transaction, table string) (*candidate, error) {
 		c.mark = *t.RowIDHighWaterMark
 	}
 	for i := range t.ReadFiles {
-		c.read.files[canonicalPath(t.ReadFiles[i].Path)] = &t.ReadFiles[i]
+		c.read.files[action.CanonicalPath(t.ReadFiles[i].Path)] = &t.ReadFiles[i]
 	}
 	if p := first[*action.Protocol](c.actions); p != nil {
 		c.protocol = p

@@ -14,14 +14,14 @@ func checkRemovedFiles(c *candidate, w *winner) error {
 	for _, a := range c.actions {
 		switch a := a.(type) {
 		case *action.Add:
-			adds[canonicalPath(a.Path)] = true
+			adds[action.CanonicalPath(a.Path)] = true
 		case *action.Remove:
-			removes[canonicalPath(a.Path)] = a
+			removes[action.CanonicalPath(a.Path)] = a
 		}
 	}
 	var readded, twice error
 	for _, r := range w.removes {
-		path := canonicalPath(r.Path)
+		path := action.CanonicalPath(r.Path)
 		if f, ok := c.read.files[path]; ok {
 			return c.removedConflict(w, ConcurrentDeleteRead, FileRemoved, r, f.PartitionValues)
 		}

@@ -17,7 +17,7 @@ func (c *candidate) checkInvariants() error {
 	for _, a := range c.actions {
 		switch a := a.(type) {
 		case *action.Add:
-			path, dv := canonicalPath(a.Path), a.Key().DV
+			path, dv := action.CanonicalPath(a.Path), a.Key().DV
 			if _, twice := added[path]; twice {
 				return &TransactionError{Path: a.Path, Reason: "the file is added twice"}
 			}
@@ -27,7 +27,7 @@ func (c *candidate) checkInvariants() error {
 			added[path] = dv
 			note(a.Path, a.DataChange)
 		case *action.Remove:
-			path, dv := canonicalPath(a.Path), a.Key().DV
+			path, dv := action.CanonicalPath(a.Path), a.Key().DV
 			if _, twice := removed[path]; twice {
 				return &TransactionError{Path: a.Path, Reason: "the file is removed twice"}
 			}

@@ -61,7 +61,7 @@ func rebaseBackfill(c *candidate, w *winner) error {
 	}
 	theirs := make(map[string]*action.Add, len(adds))
 	for _, a := range adds {
-		theirs[canonicalPath(a.Path)] = a
+		theirs[action.CanonicalPath(a.Path)] = a
 	}
 	if unbackfill || c.isBackfill() {
 		c.leaveToWinner(w, theirs)
@@ -89,10 +89,10 @@ func (c *candidate) leaveToWinner(w *winner, added map[string]*action.Add) {
 		gone[path] = true
 	}
 	for _, r := range w.removes {
-		gone[canonicalPath(r.Path)] = true
+		gone[action.CanonicalPath(r.Path)] = true
 	}
 	c.rewrite(func(a action.Action) action.Action {
-		if a, ok := a.(*action.Add); ok && gone[canonicalPath(a.Path)] {
+		if a, ok := a.(*action.Add); ok && gone[action.CanonicalPath(a.Path)] {
 			return nil
 		}
 		return a
@@ -110,13 +110,13 @@ func (c *candidate) leaveToWinner(w *winner, added map[string]*action.Add) {
 func withIDsOf(theirs map[string]*action.Add, a action.Action) action.Action {
 	switch a := a.(type) {
 	case *action.Add:
-		if t := theirs[canonicalPath(a.Path)]; t != nil {
+		if t := theirs[action.CanonicalPath(a.Path)]; t != nil {
 			copied := *a
 			copied.BaseRowID, copied.DefaultRowCommitVersion = t.BaseRowID, t.DefaultRowCommitVersion
 			return &copied
 		}
 	case *action.Remove:
-		if t := theirs[canonicalPath(a.Path)]; t != nil {
+		if t := theirs[action.CanonicalPath(a.Path)]; t != nil {
 			copied := *a
 			copied.BaseRowID, copied.DefaultRowCommitVersion = t.BaseRowID, t.DefaultRowCommitVersion
 			return &copied
