@@ -1,6 +1,11 @@
 package colstats
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+
+	"github.com/apache/arrow-go/v18/arrow"
+)
 
 // ErrFull is returned by a Builder that holds MaxBatchLen files: flush it first.
 var ErrFull = errors.New("colstats: batch is full")
@@ -18,25 +23,98 @@ type File struct {
 type Builder struct {
 	layout *Layout
 	o      Options
+	reader *reader
+	n      int
+	paths  text
+	own    []bool // rows that NaNOrderedIfOwn holds for
 }
 
 // NewBuilder returns an empty builder.
-func NewBuilder(layout *Layout, o Options) *Builder { panic("TODO") }
+func NewBuilder(layout *Layout, o Options) *Builder {
+	return &Builder{layout: layout, o: o, reader: newReader(layout, o)}
+}
 
 // Len returns the number of files since the last Flush.
-func (b *Builder) Len() int { panic("TODO") }
+func (b *Builder) Len() int { return b.n }
 
-// Append adds one file. The error is ErrFull or nil.
-func (b *Builder) Append(f *File) error { panic("TODO") }
+// begin starts a row.
+func (b *Builder) begin() error {
+	if b.n == MaxBatchLen {
+		return ErrFull
+	}
+	if b.n == len(b.own) {
+		n := min(max(64, 2*b.n), MaxBatchLen)
+		b.own = grown(b.own, n)
+		b.paths.ends = grown(b.paths.ends, n)
+		b.reader.grow(n)
+	}
+	b.reader.begin(b.n)
+	return nil
+}
+
+// commit ends a row.
+func (b *Builder) commit(path []byte, own bool) {
+	b.paths.bytes = append(b.paths.bytes[:b.paths.start(b.n)], path...)
+	b.paths.ends[b.n] = int32(len(b.paths.bytes))
+	b.own[b.n] = own
+	b.n++
+}
+
+// Append adds one file. The error is ErrFull, or about a path that no store has.
+func (b *Builder) Append(f *File) error {
+	if len(f.Path) > maxPathBytes {
+		return fmt.Errorf("colstats: a path of %d bytes is too long", len(f.Path))
+	}
+	if err := b.begin(); err != nil {
+		return err
+	}
+	b.reader.statistics(asBytes(f.Stats))
+	for name, p := range b.reader.partitions {
+		v, ok := f.PartitionValues[name]
+		switch {
+		case ok && v == nil:
+			b.reader.partitionNull(p)
+		case ok:
+			b.reader.partitionValue(p, asBytes(*v))
+		}
+	}
+	b.commit(asBytes(f.Path), f.WroteItself)
+	return nil
+}
 
 // AppendLine reads one line of a commit into l and, if it is an add, appends it: path, partition values and demanded
 // statistics in one walk. Other kinds append nothing. The error is a *SyntaxError or ErrFull; nothing is appended then.
 //
 // A replay that learns from l that the add is dead takes it back by DropLast.
-func (b *Builder) AppendLine(text []byte, l *Line) error { panic("TODO") }
+func (b *Builder) AppendLine(text []byte, l *Line) error {
+	if err := b.begin(); err != nil {
+		return err
+	}
+	if err := l.scan(text, b.reader); err != nil || l.Kind != AddLine {
+		return err
+	}
+	b.commit(l.Path, l.DataChange && len(l.DeletionVector) == 0)
+	return nil
+}
 
 // DropLast takes back the file that was appended last. It must not be called twice for one append.
-func (b *Builder) DropLast() { panic("TODO") }
+func (b *Builder) DropLast() { b.n-- }
 
 // Flush returns the files appended so far as a batch that the caller releases, and empties the builder.
-func (b *Builder) Flush() *Batch { panic("TODO") }
+func (b *Builder) Flush() *Batch {
+	mem := b.o.allocator()
+	own := bitmap(b.n)
+	for i, is := range b.own[:b.n] {
+		setTo(own, i, is)
+	}
+	batch := &Batch{
+		layout: b.layout,
+		n:      b.n,
+		paths:  b.paths.array(mem, arrow.BinaryTypes.String, b.n, nil),
+		facts:  b.reader.facts(mem, rows{n: b.n, records: b.reader.records, nanOrdered: b.o.nanOrdered(b.n, own)}),
+		mem:    mem,
+	}
+	batch.refs.Store(1)
+	b.n = 0
+	return batch
+}

@@ -75,6 +75,8 @@ func ArrowType(t schema.Type) (arrow.DataType, bool) {
 		return &arrow.Decimal128Type{Precision: int32(t.Precision), Scale: int32(t.Scale)}, true
 	case schema.String:
 		return arrow.BinaryTypes.String, true
+	case schema.Binary: // of partition columns; statistics of binary columns are not usable
+		return arrow.BinaryTypes.Binary, true
 	case schema.Date:
 		return arrow.FixedWidthTypes.Date32, true
 	case schema.Timestamp:

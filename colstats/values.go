@@ -1,11 +1,43 @@
 package colstats
 
 import (
+	"fmt"
+	"math"
+
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"github.com/deltaskip/deltaskip/schema"
 )
 
-// FactsFromValues presents rows as files of one row each: lower = upper = value, NULLs known, a zero exact. values must have
-// the type ArrowType(c.Type), or any type for columns without bounds; the facts borrow it.
-func FactsFromValues(c *schema.Column, values arrow.Array) (*Facts, error) { panic("TODO") }
+// FactsFromValues presents rows as files of one row each: lower = upper = value, NULLs known, a zero exact. values must
+// have the type ArrowType(c.Type), or any type for columns whose type has no bounds; the facts borrow it.
+func FactsFromValues(c *schema.Column, values arrow.Array) (*Facts, error) {
+	n := values.Len()
+	f := &Facts{Column: c, NoNull: bitmap(n), AllNull: bitmap(n), ExactZero: true}
+	for i := range n {
+		setTo(f.NoNull, i, values.IsValid(i))
+		setTo(f.AllNull, i, values.IsNull(i))
+	}
+	want, ordered := ArrowType(c.Type)
+	if !ordered {
+		return f, nil
+	}
+	if !arrow.TypeEqual(values.DataType(), want) {
+		return nil, fmt.Errorf("colstats: values of type %s for the %s column %s", values.DataType(), c.Type, c)
+	}
+	f.Lower, f.Upper, f.Bounded = values, values, f.NoNull
+	switch values := values.(type) {
+	case *array.Float32:
+		f.MayNaN = bitmap(n)
+		for i, v := range values.Float32Values() {
+			setTo(f.MayNaN, i, v != v)
+		}
+	case *array.Float64:
+		f.MayNaN = bitmap(n)
+		for i, v := range values.Float64Values() {
+			setTo(f.MayNaN, i, math.IsNaN(v))
+		}
+	}
+	return f, nil
+}

@@ -1,0 +1,105 @@
+package colstats
+
+import (
+	"math"
+	"unsafe"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/bitutil"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+)
+
+// arrays makes Arrow arrays of n rows' bounds.
+func (c *column) arrays(mem memory.Allocator, bounded []uint64, n int) (lower, upper arrow.Array) {
+	switch c.class {
+	case decimals:
+		return fixedArray(mem, c.arrow, c.lower128[:n]), fixedArray(mem, c.arrow, c.upper128[:n])
+	case texts:
+		open := func(row int) bool { return isSet(bounded, row) && c.known[row]&hasUpper == 0 }
+		return c.lowerText.array(mem, c.arrow, n, nil), c.upperText.array(mem, c.arrow, n, open)
+	}
+	return c.narrowed(mem, c.lower[:n]), c.narrowed(mem, c.upper[:n])
+}
+
+// narrowed makes an array of the column's type from integers, or from the bits of doubles.
+func (c *column) narrowed(mem memory.Allocator, v []int64) arrow.Array {
+	switch c.arrow.ID() {
+	case arrow.BOOL:
+		buf := newBuffer(mem, int(bitutil.BytesForBits(int64(len(v)))))
+		clear(buf.Bytes())
+		for i, x := range v {
+			if x == 1 {
+				bitutil.SetBit(buf.Bytes(), i)
+			}
+		}
+		return newArray(c.arrow, len(v), buf)
+	case arrow.INT8:
+		return convertedArray(mem, c.arrow, v, func(x int64) int8 { return int8(x) })
+	case arrow.INT16:
+		return convertedArray(mem, c.arrow, v, func(x int64) int16 { return int16(x) })
+	case arrow.INT32, arrow.DATE32:
+		return convertedArray(mem, c.arrow, v, func(x int64) int32 { return int32(x) })
+	case arrow.FLOAT32:
+		return convertedArray(mem, c.arrow, v, func(x int64) float32 { return float32(math.Float64frombits(uint64(x))) })
+	}
+	return fixedArray(mem, c.arrow, v) // long, timestamps, and the bits of doubles
+}
+
+func newBuffer(mem memory.Allocator, size int) *memory.Buffer {
+	buf := memory.NewResizableBuffer(mem)
+	buf.Resize(size)
+	return buf
+}
+
+// newArray makes an array without nulls of buffers that it takes over.
+func newArray(t arrow.DataType, n int, buffers ...*memory.Buffer) arrow.Array {
+	data := array.NewData(t, n, append([]*memory.Buffer{nil}, buffers...), nil, 0, 0)
+	defer data.Release()
+	for _, b := range buffers {
+		b.Release() // data has retained it
+	}
+	return array.MakeFromData(data)
+}
+
+func fixedArray[T arrow.FixedWidthType](mem memory.Allocator, t arrow.DataType, v []T) arrow.Array {
+	buf := newBuffer(mem, len(v)*int(unsafe.Sizeof(*new(T))))
+	copy(buf.Bytes(), arrow.GetBytes(v))
+	return newArray(t, len(v), buf)
+}
+
+func convertedArray[T arrow.FixedWidthType](mem memory.Allocator, t arrow.DataType, v []int64, convert func(int64) T) arrow.Array {
+	buf := newBuffer(mem, len(v)*int(unsafe.Sizeof(*new(T))))
+	to := arrow.GetData[T](buf.Bytes())
+	for i, x := range v {
+		to[i] = convert(x)
+	}
+	return newArray(t, len(v), buf)
+}
+
+// array makes a string or binary array of the first n strings, with MaxString in the rows that open names.
+func (t *text) array(mem memory.Allocator, dt arrow.DataType, n int, open func(row int) bool) arrow.Array {
+	offsets := newBuffer(mem, (n+1)*4)
+	to := arrow.GetData[int32](offsets.Bytes())
+	to[0] = 0
+	if open == nil {
+		copy(to[1:], t.ends[:n])
+		data := newBuffer(mem, t.start(n))
+		copy(data.Bytes(), t.bytes)
+		return newArray(dt, n, offsets, data)
+	}
+	more := int32(0)
+	for i := range n {
+		if open(i) {
+			more += int32(len(MaxString))
+		}
+		to[i+1] = t.ends[i] + more
+	}
+	data := newBuffer(mem, int(to[n]))
+	for i := range n {
+		if copy(data.Bytes()[to[i]:to[i+1]], t.at(i)) == 0 && open(i) {
+			copy(data.Bytes()[to[i]:to[i+1]], MaxString)
+		}
+	}
+	return newArray(dt, n, offsets, data)
+}

@@ -1,0 +1,421 @@
+package colstats
+
+import (
+	"bytes"
+	"math"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/decimal128"
+
+	"github.com/deltaskip/deltaskip/schema"
+)
+
+// maxTextBytes is how much of a text bound is kept: whole batches of them fit an Arrow string array. What is longer
+// becomes a wider bound.
+const maxTextBytes = 16 << 10
+
+// A class says how the bounds of a column are held until the batch is complete.
+type class uint8
+
+const (
+	noBounds class = iota // none are demanded, or the type has none that are usable
+	integers              // integers, booleans, days and microseconds, as int64
+	floats                // float and double, as the bits of a float64
+	decimals
+	texts // strings, and binary partition values
+)
+
+// What is known of a column in a row.
+const (
+	hasLower  = 1 << iota // a lower bound
+	hasUpper              // an upper bound
+	isNull                // partition column: the value is NULL
+	maybeNull             // partition column: the value may be NULL as well as what the bounds say
+)
+
+// A column holds what was read of one demanded column, one entry a row. Which slices it has depends on its class.
+type column struct {
+	demand Demand
+	arrow  arrow.DataType // of the bounds; nil without
+	class  class
+	exact  bool          // a partition column: bounds are values
+	types  []schema.Type // that statistics may be of: the column's, and earlier ones (type widening)
+	prefix int           // characters from which writers cut a string's bounds
+
+	known                []uint8
+	nulls                []int64 // nullCount, or -1
+	lower, upper         []int64
+	lower128, upper128   []decimal128.Num
+	lowerText, upperText text
+}
+
+// was says whether statistics may be of another type than the column has now.
+func (c *column) was(kind schema.Kind) bool {
+	return slices.ContainsFunc(c.types, func(t schema.Type) bool { return t.Kind == kind })
+}
+
+// A text holds strings one after the other; string i ends at ends[i].
+type text struct {
+	bytes []byte
+	ends  []int32
+}
+
+func (t *text) start(row int) int {
+	if row == 0 {
+		return 0
+	}
+	return int(t.ends[row-1])
+}
+
+func (t *text) at(row int) []byte { return t.bytes[t.start(row):t.ends[row]] }
+
+func newColumn(d Demand, table *schema.Table) column {
+	c := column{demand: d, exact: d.Column.Partition, types: d.Column.StatisticsTypes(), prefix: 32}
+	if table != nil && table.StringPrefixLength > 0 {
+		c.prefix = table.StringPrefixLength
+	}
+	// The text of a partition value must be read to know whether it is one.
+	if usable, _ := d.Column.BoundsUsable(); usable && (d.Bounds || c.exact) {
+		c.arrow, _ = ArrowType(d.Column.Type)
+		switch d.Column.Type.Kind {
+		case schema.Float, schema.Double:
+			c.class = floats
+		case schema.Decimal:
+			c.class = decimals
+		case schema.String, schema.Binary:
+			c.class = texts
+		default:
+			c.class = integers
+		}
+	}
+	return c
+}
+
+// grow makes room for n rows.
+func (c *column) grow(n int) {
+	c.known = grown(c.known, n)
+	c.nulls = grown(c.nulls, n)
+	switch c.class {
+	case integers, floats:
+		c.lower, c.upper = grown(c.lower, n), grown(c.upper, n)
+	case decimals:
+		c.lower128, c.upper128 = grown(c.lower128, n), grown(c.upper128, n)
+	case texts:
+		c.lowerText.ends, c.upperText.ends = grown(c.lowerText.ends, n), grown(c.upperText.ends, n)
+	}
+}
+
+func grown[T any](s []T, n int) []T {
+	if n <= len(s) {
+		return s
+	}
+	g := make([]T, n)
+	copy(g, s)
+	return g
+}
+
+// reset says that nothing is known of the column in a row.
+func (c *column) reset(row int) {
+	c.known[row] = 0
+	c.nulls[row] = -1
+	if c.class == texts {
+		c.lowerText.bytes = c.lowerText.bytes[:c.lowerText.start(row)]
+		c.upperText.bytes = c.upperText.bytes[:c.upperText.start(row)]
+		c.lowerText.ends[row] = int32(len(c.lowerText.bytes))
+		c.upperText.ends[row] = int32(len(c.upperText.bytes))
+	}
+}
+
+// A side is the statistic that a value belongs to.
+type side uint8
+
+const (
+	minimum side = iota
+	maximum
+	nullCount
+)
+
+// setJSON takes a scalar of the statistics: a number or literal as its text, a string as its characters.
+func (c *column) setJSON(row int, s side, value []byte, quoted bool) {
+	if s == nullCount {
+		if !quoted {
+			if n, ok := parseInt(value); ok && n >= 0 {
+				c.nulls[row] = n
+			}
+		}
+		return
+	}
+	switch c.class {
+	case integers:
+		if lo, hi, ok := c.readInteger(value, quoted); ok {
+			if s == minimum {
+				c.setLower(row, lo)
+			} else {
+				c.setUpper(row, hi)
+			}
+		}
+	case floats:
+		if lo, hi, ok := c.readFloat(value, quoted); ok {
+			if s == minimum {
+				c.setLower(row, int64(math.Float64bits(lo)))
+			} else {
+				c.setUpper(row, int64(math.Float64bits(hi)))
+			}
+		}
+	case decimals:
+		if lo, hi, ok := c.readDecimal(value, quoted); ok {
+			c.setDecimal(row, s, lo, hi)
+		}
+	case texts:
+		if quoted {
+			c.setText(row, s, value)
+		}
+	}
+}
+
+func (c *column) setLower(row int, v int64) {
+	c.lower[row] = v
+	c.known[row] |= hasLower
+}
+
+func (c *column) setUpper(row int, v int64) {
+	c.upper[row] = v
+	c.known[row] |= hasUpper
+}
+
+func (c *column) setDecimal(row int, s side, lo, hi decimal128.Num) {
+	precision := int32(c.demand.Column.Type.Precision)
+	if s == minimum && lo.FitsInPrecision(precision) {
+		c.lower128[row] = lo
+		c.known[row] |= hasLower
+	}
+	if s == maximum && hi.FitsInPrecision(precision) {
+		c.upper128[row] = hi
+		c.known[row] |= hasUpper
+	}
+}
+
+// setText keeps a string bound; an upper bound that a writer may have cut without raising it is raised.
+func (c *column) setText(row int, s side, value []byte) {
+	t, bit := &c.lowerText, uint8(hasLower)
+	tail := ""
+	if s == maximum {
+		t, bit = &c.upperText, hasUpper
+		if !c.exact {
+			value, tail = raisedMax(value, c.prefix)
+		}
+	}
+	if len(value) > maxTextBytes {
+		value = value[:maxTextBytes]
+		for len(value) > 0 && !utf8.RuneStart(value[len(value)-1]) {
+			value = value[:len(value)-1]
+		}
+		if len(value) > 0 {
+			value = value[:len(value)-1] // what is left of a character that was cut, or a whole one
+		}
+		if tail = ""; s == maximum {
+			tail = MaxString
+		}
+	}
+	t.bytes = append(append(t.bytes[:t.start(row)], value...), tail...)
+	t.ends[row] = int32(len(t.bytes))
+	c.known[row] |= bit
+}
+
+// raisedMax returns what a maximum bounds, as a prefix and a tail.
+//
+// Writers cut a maximum after a number of characters and append a tie-breaker that sorts after whatever was cut. Older
+// versions of Spark appended U+FFFD and compared in UTF-16, in which every character beyond U+FFFF sorts before it; and
+// where the cut went through such a character, half of it, they wrote a question mark. So a maximum that is long enough
+// and ends in U+FFFD says no more than that the values start like it, or come before.
+func raisedMax(value []byte, prefix int) (stem []byte, tail string) {
+	const tieBreaker = "\uFFFD"
+	if len(value) <= prefix || !bytes.HasSuffix(value, []byte(tieBreaker)) || utf16Len(value) <= prefix {
+		return value, ""
+	}
+	for bytes.HasSuffix(value, []byte(tieBreaker)) {
+		value = value[:len(value)-len(tieBreaker)]
+	}
+	return bytes.TrimSuffix(value, []byte("?")), MaxString
+}
+
+// utf16Len counts the characters of UTF-8 text as Java does.
+func utf16Len(b []byte) int {
+	n := 0
+	for _, c := range b {
+		if utf8.RuneStart(c) {
+			n++
+		}
+		if c >= 0xF0 {
+			n++
+		}
+	}
+	return n
+}
+
+// readInteger reads the JSON scalar of an integral, boolean, date or timestamp column.
+func (c *column) readInteger(value []byte, quoted bool) (lo, hi int64, ok bool) {
+	switch kind := c.demand.Column.Type.Kind; kind {
+	case schema.Boolean:
+		if b := asString(value); !quoted && (b == "true" || b == "false") {
+			lo = int64(len("false") - len(b))
+			return lo, lo, true
+		}
+		return 0, 0, false
+	case schema.Date:
+		if !quoted {
+			return 0, 0, false
+		}
+		days, _, rest, ok := parseDate(value)
+		return days, days, ok && len(rest) == 0 && days == int64(int32(days))
+	case schema.Timestamp, schema.TimestampNTZ:
+		if !quoted {
+			return 0, 0, false
+		}
+		// A statistic without an offset may have been written in any zone.
+		t, ok := parseTimestamp(value, kind == schema.TimestampNTZ, UnknownZone)
+		if t.day {
+			return t.lo, t.hi, ok && kind == schema.TimestampNTZ && c.was(schema.Date) // exact: midnight of a date
+		}
+		return t.lo, raisedMillisecond(t.hi), ok
+	default:
+		if quoted {
+			return 0, 0, false
+		}
+		v, ok := parseInt(value)
+		return v, v, ok && inRange(kind, v)
+	}
+}
+
+// raisedMillisecond returns the end of the millisecond that a maximum was cut to.
+func raisedMillisecond(micros int64) int64 {
+	if micros > math.MaxInt64-1000 {
+		return math.MaxInt64
+	}
+	return micros + 1000
+}
+
+func inRange(kind schema.Kind, v int64) bool {
+	switch kind {
+	case schema.Boolean:
+		return v == 0 || v == 1
+	case schema.Byte:
+		return v == int64(int8(v))
+	case schema.Short:
+		return v == int64(int16(v))
+	case schema.Integer, schema.Date:
+		return v == int64(int32(v))
+	}
+	return true
+}
+
+// readFloat reads the JSON scalar of a float or double column. The text of a column that was once a float may have been
+// printed from one, where it stands for another double than it spells.
+func (c *column) readFloat(value []byte, quoted bool) (lo, hi float64, ok bool) {
+	if quoted {
+		lo, ok = parseNamedFloat(value)
+		return lo, lo, ok
+	}
+	if c.demand.Column.Type.Kind == schema.Float {
+		lo, ok = parseFloat(value, 32)
+		return lo, lo, ok
+	}
+	if lo, ok = parseFloat(value, 64); !ok || !c.was(schema.Float) {
+		return lo, lo, ok
+	}
+	printed, ok := parseFloat(value, 32)
+	if !ok {
+		return lo, lo, true // no float prints like that
+	}
+	return min(lo, printed), max(lo, printed), true
+}
+
+func (c *column) readDecimal(value []byte, quoted bool) (lo, hi decimal128.Num, ok bool) {
+	if quoted {
+		return lo, hi, false
+	}
+	return parseDecimal(value, int(c.demand.Column.Type.Scale))
+}
+
+// setPartition takes a partition value as its text in partitionValues (Delta protocol, "Partition Value Serialization").
+// A text that does not parse leaves the column unknown: readers disagree on what it means.
+func (c *column) setPartition(row int, value []byte, zone *time.Location) {
+	kind := c.demand.Column.Type.Kind
+	if len(value) == 0 && kind != schema.String {
+		c.known[row] |= isNull
+		return
+	}
+	if len(value) == 0 {
+		c.known[row] |= maybeNull // the protocol says NULL, but there are writers that mean the empty string
+	}
+	switch c.class {
+	case integers:
+		if lo, hi, ok := partitionInteger(kind, value, zone); ok {
+			c.setLower(row, lo)
+			c.setUpper(row, hi)
+		}
+	case floats:
+		if lo, hi, ok := c.partitionFloat(value); ok {
+			c.setLower(row, int64(math.Float64bits(lo)))
+			c.setUpper(row, int64(math.Float64bits(hi)))
+		}
+	case decimals:
+		// A decimal that is not of the column's scale was not written by a writer of this schema.
+		if lo, hi, ok := parseDecimal(value, int(c.demand.Column.Type.Scale)); ok && lo == hi {
+			c.setDecimal(row, minimum, lo, hi)
+			c.setDecimal(row, maximum, lo, hi)
+		}
+	case texts:
+		// Spark writes binary values as UTF-8 text, which loses what isn't UTF-8; others escape bytes by backslashes.
+		if kind == schema.Binary && (bytes.IndexByte(value, '\\') >= 0 || bytes.Contains(value, []byte("\uFFFD"))) {
+			return
+		}
+		value = padded(value, c.demand.Column)
+		c.setText(row, minimum, value)
+		c.setText(row, maximum, value)
+	case noBounds:
+		if kind == schema.String { // collated: its text is a value, but not one that orders
+			c.known[row] |= hasLower | hasUpper
+		}
+	}
+}
+
+// padded returns a char(n) value as readers see it, filled up with spaces.
+func padded(value []byte, c *schema.Column) []byte {
+	missing := c.Field.Char - utf8.RuneCount(value)
+	if missing <= 0 {
+		return value
+	}
+	return append(bytes.Clone(value), bytes.Repeat([]byte{' '}, missing)...)
+}
+
+func partitionInteger(kind schema.Kind, value []byte, zone *time.Location) (lo, hi int64, ok bool) {
+	switch kind {
+	case schema.Boolean:
+		switch {
+		case bytes.EqualFold(value, []byte("true")):
+			return 1, 1, true
+		case bytes.EqualFold(value, []byte("false")):
+			return 0, 0, true
+		}
+		return 0, 0, false
+	case schema.Date:
+		days, _, rest, ok := parseDate(value)
+		return days, days, ok && len(rest) == 0 && inRange(kind, days)
+	case schema.Timestamp, schema.TimestampNTZ:
+		t, ok := parseTimestamp(value, kind == schema.TimestampNTZ, zone)
+		return t.lo, t.hi, ok
+	}
+	v, ok := parseInt(value)
+	return v, v, ok && inRange(kind, v)
+}
+
+func (c *column) partitionFloat(value []byte) (lo, hi float64, ok bool) {
+	if lo, ok = parseNamedFloat(value); ok {
+		return lo, lo, true
+	}
+	return c.readFloat(value, false)
+}
