@@ -152,64 +152,73 @@ func (f *localFile) Close() error { return f.file.Close() }
 func (f *localFile) Size() int64  { return f.entry.Size }
 func (f *localFile) Entry() Entry { return f.entry }
 
-// PutIfAbsent implements [Store]. The data is written and synced under no name, or under a temporary one, and then linked
-// to name, which is atomic and refuses a name that is taken. Creating name itself with O_EXCL would show readers half a
-// commit.
+// PutIfAbsent implements [Store]. The data is written and synced under no name, or where the system can't do that under a
+// temporary one, and then linked to name, which is atomic and refuses a name that is taken. Creating name itself with
+// O_EXCL would show readers half a commit.
 func (l *Local) PutIfAbsent(ctx context.Context, name string, data []byte) error {
-	return l.write(ctx, name, data, func(temp string) error {
-		err := l.root.Link(temp, name)
-		l.root.Remove(temp) // as good as gone: nothing reads it
-		return err
+	return l.write(ctx, name, func(dir, base string) error {
+		err := createUnnamed(ctx, l.root, dir, base, data)
+		if !errors.Is(err, errors.ErrUnsupported) {
+			return err
+		}
+		return l.viaTemp(ctx, dir, base, data, l.root.Link)
 	})
 }
 
 // Put implements [Store].
 func (l *Local) Put(ctx context.Context, name string, data []byte) error {
-	return l.write(ctx, name, data, func(temp string) error {
-		err := l.root.Rename(temp, name)
-		if err != nil {
-			l.root.Remove(temp)
-		}
-		return err
+	return l.write(ctx, name, func(dir, base string) error {
+		return l.viaTemp(ctx, dir, base, data, l.root.Rename)
 	})
 }
 
-// write stores data in a temporary file and has publish give it its name.
-func (l *Local) write(ctx context.Context, name string, data []byte, publish func(temp string) error) error {
+// write has create make the file base in folder dir, and sees to what is the same for all ways of doing that.
+func (l *Local) write(ctx context.Context, name string, create func(dir, base string) error) error {
 	if err := errors.Join(CheckName(name), ctx.Err()); err != nil {
 		return wrap(name, err)
 	}
-	dir, base := path.Split(name)
-	dir = path.Clean(dir)
-	if err := l.root.MkdirAll(dir, 0o777); err != nil {
+	dir, base := path.Dir(name), path.Base(name)
+	if err := l.makeDir(dir); err != nil {
 		return wrap(name, err)
 	}
-	// The leading dot keeps readers of a log away from what a killed process leaves behind.
-	temp := path.Join(dir, fmt.Sprintf(".%s.%016x.tmp", base, rand.Uint64()))
-	if err := l.writeSynced(temp, data); err != nil {
-		l.root.Remove(temp)
+	if err := create(dir, base); err != nil {
 		return wrap(name, err)
-	}
-	if err := ctx.Err(); err != nil {
-		l.root.Remove(temp)
-		return wrap(name, err)
-	}
-	if err := publish(temp); err != nil {
-		return wrap(name, published(err))
 	}
 	if err := l.syncDir(dir); err != nil {
-		return fmt.Errorf("logstore: %s is written, but may not survive a crash: %w: %w", name, ErrOutcomeUnknown, err)
+		return fmt.Errorf("logstore: %s is there, but may not survive a crash: %w: %w", name, ErrOutcomeUnknown, err)
 	}
 	return nil
 }
 
-func (l *Local) writeSynced(name string, data []byte) error {
-	f, err := l.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+// makeDir creates a folder and those above it, for good.
+func (l *Local) makeDir(dir string) error {
+	if _, err := l.root.Stat(dir); err == nil || dir == "." {
+		return err
+	}
+	parent := path.Dir(dir)
+	if err := l.makeDir(parent); err != nil {
+		return err
+	}
+	if err := l.root.Mkdir(dir, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return l.syncDir(parent)
+}
+
+// viaTemp writes a temporary file and has publish (link or rename) give it its name.
+func (l *Local) viaTemp(ctx context.Context, dir, base string, data []byte, publish func(temp, name string) error) error {
+	// The leading dot keeps readers of a log away from what a killed process leaves behind.
+	temp := path.Join(dir, fmt.Sprintf(".%s.%016x.tmp", base, rand.Uint64()))
+	defer l.root.Remove(temp) // it is gone already after a rename, and nobody reads it if it stays
+	f, err := l.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(data)
-	return errors.Join(err, f.Sync(), f.Close())
+	if err := errors.Join(err, f.Sync(), f.Close(), ctx.Err()); err != nil {
+		return err
+	}
+	return published(publish(temp, path.Join(dir, base)))
 }
 
 func (l *Local) syncDir(dir string) error {
@@ -222,6 +231,9 @@ func (l *Local) syncDir(dir string) error {
 
 // published says what an error of link or rename means. A network file system may have done the work and lost the answer.
 func published(err error) error {
+	if err == nil {
+		return nil
+	}
 	for _, refused := range []error{
 		fs.ErrExist, fs.ErrNotExist, fs.ErrPermission, syscall.ENOSPC, syscall.EROFS, syscall.EMLINK, syscall.ENOTDIR,
 		syscall.ENAMETOOLONG, syscall.EXDEV, syscall.EDQUOT, syscall.ELOOP, syscall.EINVAL, syscall.EISDIR, syscall.ENOTSUP,
