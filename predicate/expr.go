@@ -75,7 +75,8 @@ type (
 		SQL     string
 		Reason  string           // in plain words, for people
 		Columns []*schema.Column // mentioned inside
-		Typ     schema.Type
+		Typ     schema.Type      // Invalid where it is not known
+		args    []Expr           // parsed parts, which binding resolves to Columns
 	}
 )
 
@@ -116,15 +117,46 @@ func (e *Column) Type() schema.Type {
 	return e.Col.Type
 }
 func (e *Literal) Type() schema.Type { return e.Value.Type }
-func (e *Compare) Type() schema.Type { return schema.Type{Kind: schema.Boolean} }
-func (e *And) Type() schema.Type     { return schema.Type{Kind: schema.Boolean} }
-func (e *Or) Type() schema.Type      { return schema.Type{Kind: schema.Boolean} }
-func (e *Not) Type() schema.Type     { return schema.Type{Kind: schema.Boolean} }
-func (e *IsNull) Type() schema.Type  { return schema.Type{Kind: schema.Boolean} }
-func (e *In) Type() schema.Type      { return schema.Type{Kind: schema.Boolean} }
-func (e *Like) Type() schema.Type    { return schema.Type{Kind: schema.Boolean} }
+func (e *Compare) Type() schema.Type { return booleanType }
+func (e *And) Type() schema.Type     { return booleanType }
+func (e *Or) Type() schema.Type      { return booleanType }
+func (e *Not) Type() schema.Type     { return booleanType }
+func (e *IsNull) Type() schema.Type  { return booleanType }
+func (e *In) Type() schema.Type      { return booleanType }
+func (e *Like) Type() schema.Type    { return booleanType }
 func (e *Arith) Type() schema.Type   { return e.Typ }
 func (e *Cast) Type() schema.Type    { return e.To }
 func (e *Case) Type() schema.Type    { return e.Typ }
 func (e *Call) Type() schema.Type    { return e.Typ }
 func (e *Opaque) Type() schema.Type  { return e.Typ }
+
+func (e *Column) Children() []Expr  { return nil }
+func (e *Literal) Children() []Expr { return nil }
+func (e *Compare) Children() []Expr { return []Expr{e.L, e.R} }
+func (e *And) Children() []Expr     { return e.Args }
+func (e *Or) Children() []Expr      { return e.Args }
+func (e *Not) Children() []Expr     { return []Expr{e.X} }
+func (e *IsNull) Children() []Expr  { return []Expr{e.X} }
+func (e *In) Children() []Expr      { return append([]Expr{e.X}, e.List...) }
+func (e *Like) Children() []Expr    { return []Expr{e.X, e.Pattern} }
+func (e *Arith) Children() []Expr   { return []Expr{e.L, e.R} }
+func (e *Cast) Children() []Expr    { return []Expr{e.X} }
+func (e *Call) Children() []Expr    { return e.Args }
+func (e *Opaque) Children() []Expr  { return e.args }
+func (e *Case) Children() []Expr {
+	children := make([]Expr, 0, 2*len(e.Whens)+1)
+	for _, w := range e.Whens {
+		children = append(children, w.If, w.Then)
+	}
+	if e.Else != nil {
+		children = append(children, e.Else)
+	}
+	return children
+}
+
+var (
+	booleanType = schema.Type{Kind: schema.Boolean}
+	stringType  = schema.Type{Kind: schema.String}
+	longType    = schema.Type{Kind: schema.Long}
+	doubleType  = schema.Type{Kind: schema.Double}
+)

@@ -1,6 +1,9 @@
 package predicate
 
 import (
+	"cmp"
+	"strings"
+
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
 
 	"github.com/deltaskip/deltaskip/schema"
@@ -58,3 +61,35 @@ type EvalError struct {
 }
 
 func (e *EvalError) Error() string { return "predicate: [" + e.Class + "] " + e.Message }
+
+// Compare orders v and w, which are of one type and not NULL, as Spark does: false before true, NaN after every number and equal to
+// itself, -0.0 equal to 0.0, strings and binaries by unsigned bytes, decimals by value. Strings of a collation other than the
+// binary one have no order here; see [Comparable].
+func (v Value) Compare(w Value) int {
+	switch v.Type.Kind {
+	case schema.Float, schema.Double:
+		return compareFloats(v.F, w.F)
+	case schema.Decimal:
+		return compareDecimals(v.D, v.Type.Scale, w.D, w.Type.Scale)
+	case schema.String, schema.Binary:
+		return strings.Compare(v.S, w.S)
+	}
+	return cmp.Compare(v.I, w.I)
+}
+
+// Comparable says whether [Value.Compare] orders values of a type as Spark does.
+func Comparable(t schema.Type) bool {
+	return t.Kind >= schema.Boolean && t.Kind <= schema.TimestampNTZ && t.Collation == "" || t == yearMonthInterval || t == dayTimeInterval
+}
+
+func compareFloats(a, b float64) int {
+	switch aNaN, bNaN := a != a, b != b; {
+	case aNaN && bNaN:
+		return 0
+	case aNaN:
+		return 1
+	case bNaN:
+		return -1
+	}
+	return cmp.Compare(a, b)
+}

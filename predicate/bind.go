@@ -1,0 +1,678 @@
+package predicate
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/deltaskip/deltaskip/schema"
+)
+
+// Bind resolves and types a parsed or built expression against a table as Spark 4.1 does in ANSI mode: it inserts Spark's implicit
+// casts, folds constants and simplifies comparisons. Like Spark's optimiser it fails where folding a constant
+// raises an error that no CASE guards. An error is a [*BindError].
+func Bind(e Expr, t *schema.Table, env Env) (*Predicate, error) {
+	b := &binder{table: t, env: &env}
+	root, err := b.bind(e)
+	if err != nil {
+		return nil, err
+	}
+	switch root.Type().Kind {
+	case schema.Boolean:
+	case schema.Invalid: // opaque: of a type that we can't know
+	default:
+		return nil, &BindError{
+			Class:   "DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN",
+			Message: fmt.Sprintf("a filter is boolean, but %s is %s", e, root.Type()),
+		}
+	}
+	return &Predicate{Root: root, Table: t, Env: env, SQL: e.String()}, nil
+}
+
+type binder struct {
+	table *schema.Table
+	env   *Env
+	// guarded is positive inside a conditional expression that is not constant. Spark folds there too, but an error may
+	// belong to a branch that is never taken, so the expression stays as it is.
+	guarded int
+	nodes   int // bound so far
+}
+
+// maxNodes bounds the work of binding: functions that are written as a CASE repeat their arguments, nested ones repeat the
+// repetitions.
+const maxNodes = 1 << 20
+
+// folding
+
+// constant says whether an expression is the same for every row.
+func constant(e Expr) bool {
+	switch e := e.(type) {
+	case *Literal:
+		return true
+	case *Column, *Opaque:
+		return false
+	case *Call:
+		if e.Fn == nil || e.Fn.Eval == nil || e.Fn.Volatile {
+			return false
+		}
+	}
+	for _, c := range e.Children() {
+		if !constant(c) {
+			return false
+		}
+	}
+	return true
+}
+
+// fold evaluates a bound expression of constants.
+func (b *binder) fold(e Expr) (Expr, error) {
+	for _, c := range e.Children() {
+		if _, ok := c.(*Literal); !ok {
+			return e, nil // its children are folded already, so one of them is not constant or failed under a guard
+		}
+	}
+	if _, ok := e.(*Literal); ok || !constant(e) {
+		return e, nil
+	}
+	v, err := Eval(e, b.env, nil)
+	var failed *EvalError
+	var unsupported *UnsupportedError
+	switch {
+	case err == nil:
+		v.Type = e.Type()
+		return &Literal{Value: v}, nil
+	case errors.As(err, &failed) && b.guarded == 0:
+		return nil, &BindError{Class: failed.Class, Message: failed.Message}
+	case errors.As(err, &unsupported):
+		return &Opaque{SQL: e.String(), Reason: unsupported.Reason, Typ: e.Type()}, nil
+	}
+	return e, nil
+}
+
+func (b *binder) bindAll(list []Expr) ([]Expr, error) {
+	bound := make([]Expr, len(list))
+	for i, e := range list {
+		var err error
+		if bound[i], err = b.bind(e); err != nil {
+			return nil, err
+		}
+	}
+	return bound, nil
+}
+
+func (b *binder) bind(e Expr) (Expr, error) {
+	out, err := b.node(e)
+	if err != nil {
+		return nil, err
+	}
+	return b.fold(out)
+}
+
+// node binds an expression and what is below it.
+func (b *binder) node(e Expr) (Expr, error) {
+	if b.nodes++; b.nodes > maxNodes {
+		return nil, &BindError{Class: "EXPRESSION_TOO_LARGE", Message: fmt.Sprintf("the expression has more than %d nodes when its functions are written out", maxNodes)}
+	}
+	switch e := e.(type) {
+	case *Literal:
+		return e, nil
+	case *Column:
+		return b.column(e)
+	case *Opaque:
+		return b.opaque(e)
+	case *Not:
+		x, err := b.bind(e.X)
+		if err != nil {
+			return nil, err
+		}
+		x, err = b.boolean(x, "NOT", "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE")
+		return &Not{X: x}, err
+	case *And:
+		args, err := b.junction(e.Args, "AND")
+		return &And{Args: args}, err
+	case *Or:
+		args, err := b.junction(e.Args, "OR")
+		return &Or{Args: args}, err
+	case *IsNull:
+		x, err := b.bind(e.X)
+		return &IsNull{X: x}, err
+	case *Compare:
+		return b.compare(e)
+	case *In:
+		return b.in(e)
+	case *Like:
+		return b.like(e)
+	case *Arith:
+		l, err := b.bind(e.L)
+		if err != nil {
+			return nil, err
+		}
+		r, err := b.bind(e.R)
+		if err != nil {
+			return nil, err
+		}
+		return b.arith(e, l, r)
+	case *Cast:
+		x, err := b.bind(e.X)
+		if err != nil {
+			return nil, err
+		}
+		if err := castAllowed(x.Type(), e.To); err != nil {
+			return nil, err
+		}
+		return b.cast(x, e.To, e.Try)
+	case *Case:
+		return b.caseWhen(e)
+	case *Call:
+		return b.call(e)
+	}
+	return nil, &BindError{Class: "INTERNAL_ERROR", Message: fmt.Sprintf("nodes of type %T cannot be bound", e)}
+}
+
+// column resolves a name as Spark does: the longest path into structs; what is left are fields of something that has no
+// columns inside.
+func (b *binder) column(e *Column) (Expr, error) {
+	if len(e.Name) == 0 {
+		return nil, &BindError{Class: "UNRESOLVED_COLUMN.WITHOUT_SUGGESTION", Message: "a column has no name"}
+	}
+	c, err := b.table.Lookup(e.Name...)
+	var lookup *schema.LookupError
+	switch {
+	case err == nil:
+		return padded(&Column{Name: c.Path, Col: c}), nil
+	case !errors.As(err, &lookup):
+		return nil, &BindError{Class: "INTERNAL_ERROR", Message: err.Error()}
+	}
+	first := strings.ToLower(e.Name[0])
+	switch parent := lookup.Parent; {
+	case len(lookup.Matches) > 0 && parent == nil:
+		return nil, &BindError{Class: "AMBIGUOUS_REFERENCE", Message: err.Error()}
+	case len(lookup.Matches) > 0:
+		return nil, &BindError{Class: "AMBIGUOUS_REFERENCE_TO_FIELDS", Message: err.Error()}
+	case parent == nil && first == "_metadata":
+		return &Opaque{SQL: e.String(), Reason: "metadata columns are known to the reader only"}, nil
+	case parent == nil && len(e.Name) == 1 && namelessCalls[first]:
+		return b.bind(&Call{Name: first})
+	case parent == nil:
+		class := "UNRESOLVED_COLUMN.WITH_SUGGESTION"
+		if len(lookup.Suggestions) == 0 {
+			class = "UNRESOLVED_COLUMN.WITHOUT_SUGGESTION"
+		}
+		return nil, &BindError{Class: class, Message: err.Error()}
+	case parent.Type.Kind == schema.Struct:
+		return nil, &BindError{Class: "FIELD_NOT_FOUND", Message: err.Error()}
+	default:
+		return b.field(&Column{Name: parent.Path, Col: parent}, e.Name[lookup.At:])
+	}
+}
+
+// namelessCalls are the functions that are called without parentheses, where no column has the name.
+var namelessCalls = map[string]bool{
+	"current_date": true, "current_timestamp": true, "current_time": true, "current_user": true, "user": true, "session_user": true,
+	"localtimestamp": true,
+}
+
+// field takes fields of an expression that is no column of structs: legal for arrays of structs, maps and variants, whose
+// insides have no statistics.
+func (b *binder) field(x Expr, path []string) (Expr, error) {
+	t := x.Type()
+	for _, name := range path {
+		switch {
+		case t.Kind == schema.Map:
+			t = t.Nested.Elem
+		case t.Kind == schema.Array && t.Nested.Elem.Kind == schema.Struct, t.Kind == schema.Struct:
+			fields := t.Nested.Fields
+			if t.Kind == schema.Array {
+				fields = t.Nested.Elem.Nested.Fields
+			}
+			i := slices.IndexFunc(fields, func(f *schema.Field) bool { return strings.EqualFold(f.Name, name) })
+			if i < 0 {
+				return nil, &BindError{Class: "FIELD_NOT_FOUND", Message: fmt.Sprintf("%s has no field %s", x, quoteName(name))}
+			}
+			if t.Kind == schema.Struct {
+				t = fields[i].Type
+			} else {
+				t = schema.Type{Kind: schema.Array, Nested: &schema.Nested{Elem: fields[i].Type}}
+			}
+		case t.Kind == schema.Array:
+			return nil, &BindError{Class: "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", Message: fmt.Sprintf("an element of %s is taken by number, not by %s", x, quoteName(name))}
+		case t.Kind == schema.Invalid || t.Kind == schema.Unknown || t.Kind == schema.Variant:
+			t = schema.Type{}
+		default:
+			return nil, &BindError{Class: "INVALID_EXTRACT_BASE_FIELD_TYPE", Message: fmt.Sprintf("%s is a %s and has no fields", x, t)}
+		}
+		x = &Call{Name: fieldName, Args: []Expr{x, &Literal{Value: StringOf(name)}}, Typ: t}
+	}
+	return &Opaque{SQL: x.String(), Reason: "what is inside arrays, maps and variants has no statistics", Columns: mentioned(x), Typ: t}, nil
+}
+
+// mentioned lists the columns in an expression, each once, in order.
+func mentioned(list ...Expr) []*schema.Column {
+	var columns []*schema.Column
+	add := func(c *schema.Column) {
+		if !slices.Contains(columns, c) {
+			columns = append(columns, c)
+		}
+	}
+	var visit func(Expr)
+	visit = func(e Expr) {
+		switch e := e.(type) {
+		case *Column:
+			add(e.Col)
+		case *Opaque:
+			for _, c := range e.Columns {
+				add(c)
+			}
+		default:
+			for _, c := range e.Children() {
+				visit(c)
+			}
+		}
+	}
+	for _, e := range list {
+		visit(e)
+	}
+	return columns
+}
+
+// opaque resolves the columns that are known to be inside.
+func (b *binder) opaque(e *Opaque) (Expr, error) {
+	args, err := b.bindAll(e.args)
+	if err != nil {
+		return nil, err
+	}
+	out := *e
+	out.Columns, out.args = append(slices.Clone(e.Columns), mentioned(args...)...), nil
+	return &out, nil
+}
+
+// boolean casts an operand of a connective to boolean, if Spark does.
+func (b *binder) boolean(x Expr, operator, class string) (Expr, error) {
+	switch x.Type().Kind {
+	case schema.Boolean, schema.Invalid:
+		return x, nil
+	case schema.String, schema.Void:
+		return b.cast(x, booleanType, false)
+	}
+	return nil, &BindError{Class: class, Message: fmt.Sprintf("%s takes booleans, but %s is %s", operator, x, x.Type())}
+}
+
+func (b *binder) junction(args []Expr, operator string) ([]Expr, error) {
+	bound, err := b.bindAll(args)
+	if err != nil {
+		return nil, err
+	}
+	class := "DATATYPE_MISMATCH.BINARY_OP_DIFF_TYPES"
+	if !slices.ContainsFunc(bound, func(e Expr) bool { return e.Type().Kind == schema.Boolean }) {
+		class = "DATATYPE_MISMATCH.BINARY_OP_WRONG_TYPE"
+	}
+	for i, x := range bound {
+		if bound[i], err = b.boolean(x, operator, class); err != nil {
+			return nil, err
+		}
+	}
+	return bound, nil
+}
+
+// cast inserts a cast where the type changes, and folds it.
+func (b *binder) cast(x Expr, to schema.Type, try bool) (Expr, error) {
+	if x.Type() == to || x.Type().Kind == schema.Invalid && !try {
+		return x, nil
+	}
+	if x.Type().Equal(to) {
+		return x, nil
+	}
+	if to.Kind == schema.Unknown {
+		return &Opaque{SQL: (&Cast{X: x, To: to, Try: try}).String(), Reason: "the type " + to.String() + " is not known to this version", Columns: mentioned(x), Typ: to}, nil
+	}
+	return b.fold(&Cast{X: x, To: to, Try: try})
+}
+
+func (b *binder) castBoth(l, r Expr, to schema.Type) (Expr, Expr, error) {
+	l, err := b.cast(l, to, false)
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err = b.cast(r, to, false)
+	return l, r, err
+}
+
+func (b *binder) compare(e *Compare) (Expr, error) {
+	l, err := b.bind(e.L)
+	if err != nil {
+		return nil, err
+	}
+	r, err := b.bind(e.R)
+	if err != nil {
+		return nil, err
+	}
+	return b.compareBound(e.Op, l, r)
+}
+
+// compareBound types a comparison of bound operands and casts them.
+func (b *binder) compareBound(op CompareOp, l, r Expr) (Expr, error) {
+	l, r = padComparison(l, r)
+	lt, rt := l.Type(), r.Type()
+	if lt.Kind == schema.Invalid || rt.Kind == schema.Invalid {
+		return &Compare{Op: op, L: l, R: r}, nil
+	}
+	common, err := b.common(op.String(), l, r)
+	if err != nil {
+		return nil, err
+	}
+	if common.Kind == schema.Map || common.Kind == schema.Variant {
+		return nil, &BindError{Class: "DATATYPE_MISMATCH.INVALID_ORDERING_TYPE", Message: fmt.Sprintf("values of type %s have no order", common)}
+	}
+	if l, r, err = b.castBoth(l, r, common); err != nil {
+		return nil, err
+	}
+	return b.simplifyCompare(op, l, r), nil
+}
+
+// common is the type to which both operands of a comparison are cast.
+func (b *binder) common(operator string, l, r Expr) (schema.Type, error) {
+	if t, err := collations(l, r); err != nil || t != "" {
+		if l.Type().Kind == schema.String && r.Type().Kind == schema.String {
+			return schema.Type{Kind: schema.String, Collation: strings.TrimPrefix(t, binaryCollation)}, err
+		}
+	}
+	lt, rt := literalDecimal(l, r), literalDecimal(r, l)
+	if t, ok := widerType(lt, rt); ok {
+		return t, nil
+	}
+	return schema.Type{}, &BindError{
+		Class:   "DATATYPE_MISMATCH.BINARY_OP_DIFF_TYPES",
+		Message: fmt.Sprintf("the operands of %s have the types %s and %s", operator, l.Type(), r.Type()),
+	}
+}
+
+// literalDecimal is the type of e beside another operand: an integer literal beside a decimal is the decimal of just its digits.
+func literalDecimal(e, beside Expr) schema.Type {
+	t := e.Type()
+	if literal, ok := e.(*Literal); ok && integral(t.Kind) && beside.Type().Kind == schema.Decimal && !literal.Value.Null {
+		if v, ok := decimalLiteral(fmt.Sprint(literal.Value.I)); ok {
+			return v.Type
+		}
+	}
+	return t
+}
+
+func (b *binder) in(e *In) (Expr, error) {
+	x, err := b.bind(e.X)
+	if err != nil {
+		return nil, err
+	}
+	list, err := b.bindAll(e.List)
+	if err != nil {
+		return nil, err
+	}
+	x, list = padIn(x, list)
+	all := append([]Expr{x}, list...)
+	if slices.ContainsFunc(list, isNullLiteral) {
+		if err := uniformCollation(all); err != nil {
+			return nil, err
+		}
+	}
+	if slices.ContainsFunc(all, func(e Expr) bool { return e.Type().Kind == schema.Invalid }) {
+		return &Opaque{SQL: (&In{X: x, List: list}).String(), Reason: "a value of the list is not known", Columns: mentioned(all...), Typ: booleanType}, nil
+	}
+	common, ok, err := b.commonAll(all)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, &BindError{Class: "DATATYPE_MISMATCH.DATA_DIFF_TYPES", Message: fmt.Sprintf("the values of %s are of types that cannot be compared", &In{X: x, List: list})}
+	}
+	if common.Kind == schema.Map || common.Kind == schema.Variant {
+		return nil, &BindError{Class: "DATATYPE_MISMATCH.INVALID_ORDERING_TYPE", Message: fmt.Sprintf("values of type %s have no order", common)}
+	}
+	for i := range all {
+		if all[i], err = b.cast(all[i], common, false); err != nil {
+			return nil, err
+		}
+	}
+	return b.simplifyIn(all[0], all[1:]), nil
+}
+
+// commonAll is the type to which the values of an IN, a CASE or a coalesce are cast; false where there is none.
+func (b *binder) commonAll(list []Expr) (schema.Type, bool, error) {
+	var strs []Expr
+	types := make([]schema.Type, len(list))
+	for i, e := range list {
+		types[i] = e.Type()
+		if types[i].Kind == schema.String {
+			strs = append(strs, e)
+		}
+	}
+	if len(strs) > 1 {
+		collation, err := collations(strs...)
+		if err != nil {
+			return schema.Type{}, false, err
+		}
+		for i := range types {
+			if types[i].Kind == schema.String {
+				types[i].Collation = strings.TrimPrefix(collation, binaryCollation)
+			}
+		}
+	}
+	t, ok := widerTypeOf(types)
+	return t, ok, nil
+}
+
+func (b *binder) like(e *Like) (Expr, error) {
+	x, err := b.bind(e.X)
+	if err != nil {
+		return nil, err
+	}
+	pattern, err := b.bind(e.Pattern)
+	if err != nil {
+		return nil, err
+	}
+	for _, operand := range []*Expr{&x, &pattern} {
+		t := (*operand).Type()
+		switch {
+		case t.Kind == schema.String && t.Collation != "" && t.Collation != "UTF8_LCASE":
+			return nil, &BindError{Class: "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", Message: fmt.Sprintf("LIKE does not take strings of the collation %s", t.Collation)}
+		case t.Kind == schema.String:
+			continue
+		case t.Kind >= schema.Struct && t.Kind <= schema.Map, t.Kind == schema.Interval, t.Kind == schema.Variant:
+			return nil, &BindError{Class: "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", Message: fmt.Sprintf("LIKE takes strings, but %s is %s", *operand, t)}
+		}
+		if *operand, err = b.cast(*operand, stringType, false); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := collations(x, pattern); err != nil {
+		return nil, err
+	}
+	return &Like{X: x, Pattern: pattern, Escape: e.Escape, Fold: e.Fold}, nil
+}
+
+// caseWhen binds a CASE. Errors of constants inside are left to rows that take the branch, and a branch that is never taken
+// goes.
+func (b *binder) caseWhen(e *Case) (Expr, error) {
+	b.guarded++
+	defer func() { b.guarded-- }()
+	out := &Case{}
+	var values []Expr
+	for _, w := range e.Whens {
+		condition, err := b.bind(w.If)
+		if err != nil {
+			return nil, err
+		}
+		switch condition.Type().Kind {
+		case schema.Boolean, schema.Invalid:
+		default:
+			return nil, &BindError{Class: "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", Message: fmt.Sprintf("WHEN takes a boolean, but %s is %s", w.If, condition.Type())}
+		}
+		then, err := b.bind(w.Then)
+		if err != nil {
+			return nil, err
+		}
+		out.Whens = append(out.Whens, When{If: condition, Then: then})
+		values = append(values, then)
+	}
+	if e.Else != nil {
+		other, err := b.bind(e.Else)
+		if err != nil {
+			return nil, err
+		}
+		out.Else = other
+		values = append(values, other)
+	}
+	if slices.ContainsFunc(values, func(e Expr) bool { return e.Type().Kind == schema.Invalid }) {
+		out.Typ = schema.Type{}
+		return &Opaque{SQL: e.String(), Reason: "a branch of CASE is not evaluated", Columns: mentioned(out)}, nil
+	}
+	common, ok, err := b.commonAll(values)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, &BindError{Class: "DATATYPE_MISMATCH.DATA_DIFF_TYPES", Message: fmt.Sprintf("the branches of %s have different types", e)}
+	}
+	out.Typ = common
+	for i := range out.Whens {
+		if out.Whens[i].Then, err = b.cast(out.Whens[i].Then, common, false); err != nil {
+			return nil, err
+		}
+	}
+	if out.Else != nil {
+		if out.Else, err = b.cast(out.Else, common, false); err != nil {
+			return nil, err
+		}
+	}
+	return simplifyCase(out), nil
+}
+
+func (b *binder) call(e *Call) (Expr, error) {
+	switch e.Name {
+	case indexName:
+		return b.index(e)
+	case fieldName:
+		return b.fieldOf(e)
+	case "collate":
+		return b.collate(e)
+	case "between":
+		return b.between(e)
+	case padName:
+		if e.Fn == padFunction {
+			return e, nil // bound already
+		}
+	}
+	fn, known := Lookup(e.Name)
+	if known && fn.Rejected != "" {
+		return nil, &BindError{Class: fn.Rejected, Message: fmt.Sprintf("a filter cannot hold %s", e)}
+	}
+	if known && fn.Rewrite != nil {
+		out, err := fn.Rewrite(e.Args)
+		if err != nil {
+			return nil, err
+		}
+		return b.bind(out)
+	}
+	args, err := b.bindAll(e.Args)
+	if err != nil {
+		return nil, err
+	}
+	opaque := func(reason string, t schema.Type) Expr {
+		return &Opaque{SQL: (&Call{Name: e.Name, Args: args}).String(), Reason: reason, Columns: mentioned(args...), Typ: t}
+	}
+	if !known {
+		return opaque("the function "+e.Name+" is not known here", schema.Type{}), nil
+	}
+	var result schema.Type
+	var params []schema.Type
+	if fn.Resolve != nil {
+		params, result, err = fn.Resolve(args)
+		var unsupported *UnsupportedError
+		if errors.As(err, &unsupported) {
+			return opaque(unsupported.Reason, result), nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if fn.Eval == nil {
+		return opaque(fn.Reason, result), nil
+	}
+	for i, t := range params {
+		if args[i], err = b.cast(args[i], t, false); err != nil {
+			return nil, err
+		}
+	}
+	return &Call{Name: e.Name, Args: args, Fn: fn, Typ: result}, nil
+}
+
+// between binds BETWEEN, two comparisons. Other than these, it does not let a collated column and a constant meet.
+func (b *binder) between(e *Call) (Expr, error) {
+	if len(e.Args) != 3 {
+		return nil, &BindError{Class: "WRONG_NUM_ARGS.WITHOUT_SUGGESTION", Message: "between takes three arguments"}
+	}
+	bound, err := b.bindAll(e.Args)
+	if err != nil {
+		return nil, err
+	}
+	if err := uniformCollation(bound); err != nil {
+		return nil, err
+	}
+	args := make([]Expr, 2)
+	for i, op := range []CompareOp{GE, LE} {
+		compared, err := b.compareBound(op, bound[0], bound[i+1])
+		if err != nil {
+			return nil, err
+		}
+		if args[i], err = b.fold(compared); err != nil {
+			return nil, err
+		}
+	}
+	return &And{Args: args}, nil
+}
+
+// index binds x[i].
+func (b *binder) index(e *Call) (Expr, error) {
+	args, err := b.bindAll(e.Args)
+	if err != nil {
+		return nil, err
+	}
+	x, i := args[0], args[1]
+	t := x.Type()
+	switch t.Kind {
+	case schema.Struct:
+		name, ok := i.(*Literal)
+		if !ok || name.Value.Null || name.Value.Type.Kind != schema.String {
+			return nil, &BindError{Class: "INVALID_EXTRACT_FIELD_TYPE", Message: fmt.Sprintf("the field of %s is not named by a constant", x)}
+		}
+		return b.member(x, name.Value.S)
+	case schema.Array:
+		if k := i.Type().Kind; !integral(k) && k != schema.Void && k != schema.Invalid {
+			return nil, &BindError{Class: "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", Message: fmt.Sprintf("an element of %s is taken by number, not by %s", x, i.Type())}
+		}
+		t = t.Nested.Elem
+	case schema.Map:
+		t = t.Nested.Elem
+	case schema.Invalid, schema.Unknown:
+		t = schema.Type{}
+	default:
+		return nil, &BindError{Class: "INVALID_EXTRACT_BASE_FIELD_TYPE", Message: fmt.Sprintf("%s is a %s and has no elements", x, t)}
+	}
+	return &Opaque{SQL: (&Call{Name: indexName, Args: args}).String(), Reason: "what is inside arrays and maps has no statistics", Columns: mentioned(args...), Typ: t}, nil
+}
+
+// fieldOf binds (x).f.
+func (b *binder) fieldOf(e *Call) (Expr, error) {
+	x, err := b.bind(e.Args[0])
+	if err != nil {
+		return nil, err
+	}
+	return b.member(x, e.Args[1].(*Literal).Value.S)
+}
+
+// member takes one field: of a column that is a struct it is a column.
+func (b *binder) member(x Expr, name string) (Expr, error) {
+	if c, ok := x.(*Column); ok && c.Type().Kind == schema.Struct {
+		return b.column(&Column{Name: append(slices.Clone(c.Name), name)})
+	}
+	return b.field(x, []string{name})
+}

@@ -1,0 +1,66 @@
+package predicate
+
+import (
+	"testing"
+
+	"github.com/deltaskip/deltaskip/schema"
+)
+
+func testTable(t testing.TB) *schema.Table {
+	t.Helper()
+	table, err := schema.Parse(`{"type":"struct","fields":[
+		{"name":"b","type":"byte"},{"name":"sh","type":"short"},{"name":"i","type":"integer"},{"name":"l","type":"long"},
+		{"name":"f","type":"float"},{"name":"d","type":"double"},{"name":"dec","type":"decimal(5,2)"},{"name":"dec2","type":"decimal(10,4)"},
+		{"name":"bigdec","type":"decimal(38,10)"},{"name":"s","type":"string"},{"name":"s2","type":"string"},{"name":"bin","type":"binary"},
+		{"name":"bo","type":"boolean"},{"name":"dt","type":"date"},{"name":"ts","type":"timestamp"},{"name":"ntz","type":"timestamp_ntz"},
+		{"name":"st","type":{"type":"struct","fields":[{"name":"x","type":"integer"},{"name":"y","type":"string"},{"name":"a.b","type":"long"}]}},
+		{"name":"arr","type":{"type":"array","elementType":"integer","containsNull":true}},
+		{"name":"m","type":{"type":"map","keyType":"string","valueType":"integer","valueContainsNull":true}},
+		{"name":"lc","type":"string","metadata":{"__COLLATIONS":{"lc":"spark.UTF8_LCASE"}}},
+		{"name":"un","type":"string","metadata":{"__COLLATIONS":{"un":"icu.UNICODE"}}},
+		{"name":"c","type":"string","metadata":{"__CHAR_VARCHAR_TYPE_STRING":"char(3)"}},
+		{"name":"p","type":"integer"},{"name":"q","type":"string"}
+	]}`, []string{"p", "q"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table
+}
+
+func TestBindPrints(t *testing.T) {
+	table := testTable(t)
+	for sql, want := range map[string]string{
+		"l < '50'":                            "l < 50L",
+		"b = 128":                             "(b IS NULL) AND CAST(NULL AS boolean)",
+		"b < 128":                             "(NOT (b IS NULL)) OR CAST(NULL AS boolean)",
+		"f = 0.1D":                            "(f IS NULL) AND CAST(NULL AS boolean)",
+		"f < 0.1D":                            "f <= 0.099999994F",
+		"i < 2.5":                             "i <= 2",
+		"I IN (1, 2.5, '3', 1)":               "i IN (1, 3)",
+		"dt = '2020-01-01'":                   "dt = DATE'2020-01-01'",
+		"dec = 1":                             "dec = CAST(1.00BD AS decimal(5,2))",
+		"dec > 1.555":                         "dec > CAST(1.55BD AS decimal(5,2))",
+		"c = 'a'":                             "readSidePadding(c, 3) = 'a  '",
+		"5 > i":                               "i < 5",
+		"i = i":                               "(NOT (i IS NULL)) OR CAST(NULL AS boolean)",
+		"i <=> NULL":                          "i IS NULL",
+		"CASE WHEN bo THEN l < 'abc' END":     "CASE WHEN bo THEN l < CAST('abc' AS bigint) END",
+		"arr[0] = 3":                          "(arr[0]) = 3",
+		"st.`A.B` = 1":                        "st.`a.b` = 1L",
+		"ts < TIMESTAMP'2020-01-01 00:00:00'": "ts < CAST('2020-01-01 00:00:00Z' AS timestamp)",
+	} {
+		e, err := Parse(sql, ParseOptions{})
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		p, err := Bind(e, table, Env{})
+		if err != nil {
+			t.Errorf("%s: %v", sql, err)
+			continue
+		}
+		if got := p.Root.String(); got != want {
+			t.Errorf("%s:\n got %s\nwant %s", sql, got, want)
+		}
+	}
+}
