@@ -3,9 +3,8 @@ package deletionvector
 import (
 	"encoding/binary"
 	"fmt"
-	"math/bits"
-
-	"github.com/RoaringBitmap/roaring/v2"
+	"slices"
+	"sort"
 )
 
 // The magic numbers that start a blob.
@@ -72,7 +71,7 @@ func (r *blobReader) portable() (*Vector, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &Vector{}
+	v := &Vector{data: r.blob}
 	for count, next := binary.LittleEndian.Uint64(b), uint32(0); count > 0; count-- {
 		at := r.at
 		b, err := r.take(4, "high half")
@@ -84,7 +83,7 @@ func (r *blobReader) portable() (*Vector, error) {
 			return nil, corrupt(at, "high half %d is not from %d to %d", high, next, maxHigh)
 		}
 		next = high + 1
-		if err := r.bucket(v, high); err != nil {
+		if err := r.bitmap(v, high); err != nil {
 			return nil, err
 		}
 	}
@@ -100,14 +99,14 @@ func (r *blobReader) native(order binary.ByteOrder) (*Vector, error) {
 	if count > maxHigh+1 {
 		return nil, corrupt(r.at-4, "%d bitmaps", count)
 	}
-	v := &Vector{}
+	v := &Vector{data: r.blob}
 	for high := range count {
 		b, err := r.take(4, "bitmap size")
 		if err != nil {
 			return nil, err
 		}
 		start := r.at
-		if err := r.bucket(v, high); err != nil {
+		if err := r.bitmap(v, high); err != nil {
 			return nil, err
 		}
 		if size := order.Uint32(b); int64(size) != int64(r.at-start) {
@@ -117,100 +116,89 @@ func (r *blobReader) native(order binary.ByteOrder) (*Vector, error) {
 	return v, nil
 }
 
-// bucket adds the positions of the bitmap that starts at r.at to v, unless it is empty.
-func (r *blobReader) bucket(v *Vector, high uint32) error {
-	start := r.at
-	cardinality, err := r.bitmap()
-	if err != nil || cardinality == 0 {
-		return err
-	}
-	low := roaring.New()
-	if _, err := low.FromUnsafeBytes(r.blob[start:r.at]); err != nil {
-		return corrupt(start, "bitmap: %w", err)
-	}
-	v.buckets = append(v.buckets, bucket{high, low})
-	v.cardinality += int64(cardinality)
-	return nil
-}
-
 // The cookies that start a bitmap, and what its layout depends on (roaring format specification).
 const (
 	cookieNoRuns   = 12346 // and the container count follows
 	cookieRuns     = 12347 // in the low half; the count less one in the high half, and one bit a container follows
 	minOffsets     = 4     // bitmaps with runs have an offset header from so many containers on
-	maxArray       = 4096  // an array container holds at most so many values
-	bitsetBytes    = 8192
-	containerSpan  = 1 << 16
 	maxContainers  = 1 << 16
 	descriptorSize = 4 // a container's key and its cardinality less one
 )
 
-// bitmap walks the bitmap at r.at, checks all that its libraries rely on without checking, and returns its cardinality.
-// An array or run container that is not ascending, say, would make intersections miss rows.
-func (r *blobReader) bitmap() (cardinality uint64, err error) {
+// bitmap adds the containers of the bitmap at r.at, with positions of that high half, to v. It checks all that readers
+// rely on: an array or runs that are not ascending, say, would make intersections miss rows.
+func (r *blobReader) bitmap(v *Vector, high uint32) error {
 	start := r.at
 	b, err := r.take(4, "bitmap cookie")
 	if err != nil {
-		return 0, err
+		return err
 	}
 	var count int
-	var runs []byte // bit i: container i holds runs
+	var withRuns []byte // bit i: container i holds runs
 	switch cookie := binary.LittleEndian.Uint32(b); {
 	case cookie == cookieNoRuns:
 		b, err := r.take(4, "container count")
 		if err != nil {
-			return 0, err
+			return err
 		}
 		n := binary.LittleEndian.Uint32(b)
 		if n > maxContainers {
-			return 0, corrupt(r.at-4, "%d containers", n)
+			return corrupt(r.at-4, "%d containers", n)
 		}
 		count = int(n)
 	case cookie&0xFFFF == cookieRuns:
 		count = int(cookie>>16) + 1
-		if runs, err = r.take((count+7)/8, "run flags"); err != nil {
-			return 0, err
+		if withRuns, err = r.take((count+7)/8, "run flags"); err != nil {
+			return err
 		}
 	default:
-		return 0, corrupt(start, "unknown bitmap cookie %d", cookie)
+		return corrupt(start, "unknown bitmap cookie %d", cookie)
 	}
 	descriptors, err := r.take(count*descriptorSize, "container descriptors")
 	if err != nil {
-		return 0, err
+		return err
 	}
 	var offsets []byte
-	if runs == nil || count >= minOffsets {
+	if withRuns == nil || count >= minOffsets {
 		if offsets, err = r.take(4*count, "container offsets"); err != nil {
-			return 0, err
+			return err
 		}
 	}
+	v.containers = slices.Grow(v.containers, count)
 	nextKey := 0
 	for i := range count {
 		key := int(binary.LittleEndian.Uint16(descriptors[i*descriptorSize:]))
 		n := int(binary.LittleEndian.Uint16(descriptors[i*descriptorSize+2:])) + 1
 		if key < nextKey {
-			return 0, corrupt(r.at, "container %d has key %d, not %d or more", i, key, nextKey)
+			return corrupt(r.at, "container %d has key %d, not %d or more", i, key, nextKey)
 		}
 		nextKey = key + 1
 		if offsets != nil {
 			// Some libraries follow the offsets and some do not: they must agree on the rows.
 			if offset := binary.LittleEndian.Uint32(offsets[4*i:]); int64(offset) != int64(r.at-start) {
-				return 0, corrupt(r.at, "container %d starts at %d of its bitmap, its offset says %d", i, r.at-start, offset)
+				return corrupt(r.at, "container %d starts at %d of its bitmap, its offset says %d", i, r.at-start, offset)
 			}
 		}
-		if err := r.container(n, runs != nil && runs[i/8]&(1<<(i%8)) != 0); err != nil {
-			return 0, err
+		c := container{key: uint64(high)<<16 | uint64(key), at: r.at, n: int32(n), form: bitset}
+		if withRuns != nil && withRuns[i/8]&(1<<(i%8)) != 0 {
+			c.form = runs
+		} else if n <= maxArray {
+			c.form = array
 		}
-		cardinality += uint64(n)
+		if err := r.payload(c); err != nil {
+			return err
+		}
+		v.containers = append(v.containers, c)
+		v.cardinality += int64(n)
 	}
-	return cardinality, nil
+	return nil
 }
 
-// container checks the container at r.at, which must hold n values.
-func (r *blobReader) container(n int, runs bool) error {
-	start := r.at
+// payload checks the payload of c, which starts at r.at.
+func (r *blobReader) payload(c container) error {
+	n := int(c.n)
 	var problem error
-	switch {
+	switch c.form {
 	case runs:
 		b, err := r.take(2, "run count")
 		if err != nil {
@@ -220,13 +208,13 @@ func (r *blobReader) container(n int, runs bool) error {
 			return err
 		}
 		problem = checkRuns(b, n)
-	case n <= maxArray:
+	case array:
 		b, err := r.take(2*n, "array")
 		if err != nil {
 			return err
 		}
 		problem = checkArray(b)
-	default:
+	case bitset:
 		b, err := r.take(bitsetBytes, "bit set")
 		if err != nil {
 			return err
@@ -234,7 +222,7 @@ func (r *blobReader) container(n int, runs bool) error {
 		problem = checkBitset(b, n)
 	}
 	if problem != nil {
-		return &CorruptError{Offset: int64(start), Err: problem}
+		return &CorruptError{Offset: int64(c.at), Err: problem}
 	}
 	return nil
 }
@@ -260,24 +248,28 @@ func checkRuns(b []byte, n int) error {
 	return nil
 }
 
+// checkArray checks that values ascend, four comparisons at a time: lane by lane, y > x where y has the top bit and x
+// has not, or where they agree on it and the rest of y is greater.
 func checkArray(b []byte) error {
-	last := -1
-	for ; len(b) >= 2; b = b[2:] {
-		value := int(binary.LittleEndian.Uint16(b))
-		if value <= last {
-			return fmt.Errorf("array holds %d after %d", value, last)
+	const top, low = 0x8000_8000_8000_8000, 0x0001_0001_0001_0001
+	i := 0
+	for ; i+10 <= len(b); i += 8 {
+		x, y := binary.LittleEndian.Uint64(b[i:]), binary.LittleEndian.Uint64(b[i+2:])
+		rest := (y | top) - (x&^top + low) // keeps its top bit where the rest of y is greater; no lane borrows
+		if (y&^x|^(y^x)&rest)&top != top {
+			break
 		}
-		last = value
+	}
+	for ; i+4 <= len(b); i += 2 {
+		if x, y := binary.LittleEndian.Uint16(b[i:]), binary.LittleEndian.Uint16(b[i+2:]); x >= y {
+			return fmt.Errorf("array holds %d after %d", y, x)
+		}
 	}
 	return nil
 }
 
 func checkBitset(b []byte, n int) error {
-	set := 0
-	for ; len(b) >= 8; b = b[8:] {
-		set += bits.OnesCount64(binary.LittleEndian.Uint64(b))
-	}
-	if set != n {
+	if set := commonBits(b, b); set != n {
 		return fmt.Errorf("bit set holds %d values, not %d as said", set, n)
 	}
 	return nil
@@ -285,24 +277,50 @@ func checkBitset(b []byte, n int) error {
 
 // AppendBlob appends the vector's portable blob to dst: run-optimised, without empty bitmaps, the same for equal vectors.
 func (v *Vector) AppendBlob(dst []byte) []byte {
-	dst = binary.LittleEndian.AppendUint32(dst, portableMagic)
 	v = v.optimised()
-	dst = binary.LittleEndian.AppendUint64(dst, uint64(len(v.buckets)))
-	for _, b := range v.buckets {
-		dst = binary.LittleEndian.AppendUint32(dst, b.high)
-		w := sliceWriter(dst)
-		if _, err := b.low.WriteTo(&w); err != nil {
-			panic("deletionvector: a bitmap refuses to be written: " + err.Error()) // a fault of ours: memory takes all
-		}
-		dst = w
+	dst = binary.LittleEndian.AppendUint32(dst, portableMagic)
+	header := len(dst)
+	dst = binary.LittleEndian.AppendUint64(dst, 0)
+	var count uint64
+	for rest := v.containers; len(rest) > 0; {
+		high := rest[0].key >> 16
+		n := sort.Search(len(rest), func(i int) bool { return rest[i].key>>16 > high })
+		dst = binary.LittleEndian.AppendUint32(dst, uint32(high))
+		dst = v.appendBitmap(dst, rest[:n])
+		rest = rest[n:]
+		count++
 	}
+	binary.LittleEndian.PutUint64(dst[header:], count)
 	return dst
 }
 
-// A sliceWriter appends what it is given.
-type sliceWriter []byte
-
-func (w *sliceWriter) Write(p []byte) (int, error) {
-	*w = append(*w, p...)
-	return len(p), nil
+// appendBitmap appends the 32-bit bitmap of containers whose payloads lie side by side in v's data.
+func (v *Vector) appendBitmap(dst []byte, list []container) []byte {
+	start := len(dst)
+	withRuns := slices.ContainsFunc(list, func(c container) bool { return c.form == runs })
+	if withRuns {
+		dst = binary.LittleEndian.AppendUint32(dst, uint32(len(list)-1)<<16|cookieRuns)
+		flags := len(dst)
+		dst = append(dst, make([]byte, (len(list)+7)/8)...)
+		for i, c := range list {
+			if c.form == runs {
+				dst[flags+i/8] |= 1 << (i % 8)
+			}
+		}
+	} else {
+		dst = binary.LittleEndian.AppendUint32(dst, cookieNoRuns)
+		dst = binary.LittleEndian.AppendUint32(dst, uint32(len(list)))
+	}
+	for _, c := range list {
+		dst = binary.LittleEndian.AppendUint16(dst, uint16(c.key))
+		dst = binary.LittleEndian.AppendUint16(dst, uint16(c.n-1))
+	}
+	first, last := list[0], list[len(list)-1]
+	if !withRuns || len(list) >= minOffsets {
+		payloads := len(dst) - start + 4*len(list)
+		for _, c := range list {
+			dst = binary.LittleEndian.AppendUint32(dst, uint32(payloads+c.at-first.at))
+		}
+	}
+	return append(dst, v.data[first.at:last.at+v.payload(last).size()]...)
 }

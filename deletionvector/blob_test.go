@@ -87,7 +87,7 @@ func TestDecodeGolden(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if d := cmp.Diff(tt.rows, rows(v)); d != "" {
+			if d := cmp.Diff(tt.rows, rowsIn(v)); d != "" {
 				t.Errorf("rows (-want +got):\n%s", d)
 			}
 			if written := v.AppendBlob(nil); bytes.Equal(written, blob) != tt.own {

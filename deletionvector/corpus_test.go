@@ -112,7 +112,7 @@ func TestBugCorpus(t *testing.T) {
 				}
 				vectors[i] = v
 				if item.RowCount == nil {
-					if d := cmp.Diff(item.Rows, append([]int64{}, rows(v)...)); d != "" {
+					if d := cmp.Diff(item.Rows, append([]int64{}, rowsIn(v)...)); d != "" {
 						t.Errorf("%d: rows (-want +got):\n%s", i, d)
 					}
 					continue
@@ -187,7 +187,7 @@ func TestGoldenCorpus(t *testing.T) {
 				SHA256 string
 			}
 			if json.Unmarshal(f.DVRows, &list) == nil {
-				if d := cmp.Diff(list, rows(v)); d != "" {
+				if d := cmp.Diff(list, rowsIn(v)); d != "" {
 					t.Errorf("%s %s: rows (-want +got):\n%s", relative, f.Path, d)
 				}
 				continue

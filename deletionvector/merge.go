@@ -1,10 +1,6 @@
 package deletionvector
 
-import (
-	"fmt"
-
-	"github.com/RoaringBitmap/roaring/v2"
-)
+import "fmt"
 
 // overlapShown is how many rows an [Overlap] names.
 const overlapShown = 8
@@ -37,31 +33,26 @@ func OverlapOf(a, b, base *Vector) Overlap {
 	if base.SubsetOf(a) && base.SubsetOf(b) && a.common(b) == base.Cardinality() {
 		return Overlap{}
 	}
+	return overlapRows(a, b, base)
+}
+
+// overlapRows is OverlapOf row by row.
+func overlapRows(a, b, base *Vector) Overlap {
 	var o Overlap
-	for _, x := range a.list() {
-		y := b.bucket(x.high)
-		if y == nil {
-			continue
+	for c := (cursor{v: a}); ; {
+		r, ok := c.next()
+		if !ok {
+			return o
 		}
-		i, j := x.low.Iterator(), y.Iterator()
-		for i.HasNext() && j.HasNext() {
-			switch low, other := i.PeekNext(), j.PeekNext(); {
-			case low < other:
-				i.AdvanceIfNeeded(other)
-			case low > other:
-				j.AdvanceIfNeeded(low)
-			default:
-				i.Next()
-				j.Next()
-				if row := join(x.high, low); !base.Contains(row) {
-					if o.Count++; o.Count <= overlapShown {
-						o.Rows = append(o.Rows, row)
-					}
+		for i := range r.n {
+			row := r.first + i
+			if b.Contains(row) && !base.Contains(row) {
+				if o.Count++; o.Count <= overlapShown {
+					o.Rows = append(o.Rows, row)
 				}
 			}
 		}
 	}
-	return o
 }
 
 // A ShrunkError says that a vector gave rows back that its base had marked, as a RESTORE does: a union would mark them
@@ -89,8 +80,8 @@ func Merge(winner, current, base *Vector) (*Vector, Overlap, error) {
 	if n := base.Cardinality() - base.common(current); n != 0 {
 		return nil, Overlap{}, &ShrunkError{Count: n}
 	}
-	if o := OverlapOf(winner, current, base); o.Count != 0 {
-		return nil, o, nil
+	if winner.common(current) != base.Cardinality() {
+		return nil, overlapRows(winner, current, base), nil
 	}
 	return winner.Union(current), Overlap{}, nil
 }
@@ -118,38 +109,15 @@ func Rebase(sources []Source, index int, marked *Vector) (*Vector, Overlap, erro
 	if o := OverlapOf(marked, source.Deleted, nil); o.Count != 0 {
 		return nil, o, nil
 	}
-	var moved builder
-	deleted := cursor{rest: source.Deleted.list()}
-	var skipped int64 // rows below the current one that were left out
-	for row := range marked.All() {
-		for deleted.before(row) {
-			skipped++
+	moved := newBuilder(marked, nil)
+	rows, deleted := cursor{v: marked}, cursor{v: source.Deleted}
+	var skipped int64 // rows left out below the current ones
+	gap, more := deleted.next()
+	for r, ok := rows.next(); ok; r, ok = rows.next() {
+		for ; more && gap.first < r.first; gap, more = deleted.next() {
+			skipped += gap.n
 		}
-		moved.add(offset + row - skipped)
+		moved.addRange(offset+r.first-skipped, r.n)
 	}
 	return moved.vector(), Overlap{}, nil
-}
-
-// A cursor steps through a vector.
-type cursor struct {
-	rest []bucket
-	low  roaring.IntPeekable // within rest[0]; nil before its first position
-}
-
-// before steps over the next position if that is below row, and says whether it was.
-func (c *cursor) before(row int64) bool {
-	for len(c.rest) > 0 {
-		if c.low == nil {
-			c.low = c.rest[0].low.Iterator()
-		}
-		if c.low.HasNext() {
-			if join(c.rest[0].high, c.low.PeekNext()) >= row {
-				return false
-			}
-			c.low.Next()
-			return true
-		}
-		c.rest, c.low = c.rest[1:], nil
-	}
-	return false
 }

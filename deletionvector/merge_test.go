@@ -34,7 +34,7 @@ func TestMerge(t *testing.T) {
 			if d := cmp.Diff(tt.overlap, overlap); d != "" {
 				t.Errorf("overlap (-want +got):\n%s", d)
 			}
-			if tt.merged == nil != (merged == nil) || merged != nil && !slices.Equal(rows(merged), tt.merged) {
+			if tt.merged == nil != (merged == nil) || merged != nil && !slices.Equal(rowsIn(merged), tt.merged) {
 				t.Errorf("merged %v, want %v", merged, tt.merged)
 			}
 			shrunk, _ := errors.AsType[*ShrunkError](err)
@@ -87,6 +87,10 @@ func TestMergeAllocatesOnlyItsResult(t *testing.T) {
 			t.Errorf("%s allocates %.0f times", name, n)
 		}
 	}
+	// The vector, its directory and its bytes.
+	if n := testing.AllocsPerRun(10, func() { Merge(winner, current, base) }); n > 3 {
+		t.Errorf("merging allocates %.0f times", n)
+	}
 }
 
 // rowsOf returns n rows, every step-th from first on, decoded from bytes.
@@ -94,7 +98,7 @@ func rowsOf(t testing.TB, n, step, first int64) *Vector {
 	t.Helper()
 	var b builder
 	for i := range n {
-		b.add(first + i*step)
+		b.addRange(first+i*step, 1)
 	}
 	return decoded(t, b.vector())
 }
@@ -140,7 +144,7 @@ func TestRebase(t *testing.T) {
 		if overlap.Count != int64(len(clash)) {
 			t.Fatalf("overlap %v, want %v", overlap, clash)
 		}
-		if len(clash) == 0 && !slices.Equal(rows(got), want) {
+		if len(clash) == 0 && !slices.Equal(rowsIn(got), want) {
 			t.Fatalf("rows %v moved to %v, want %v", marked, got, want)
 		}
 	})

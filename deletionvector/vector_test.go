@@ -1,11 +1,13 @@
 package deletionvector
 
 import (
+	"bytes"
 	"maps"
 	"math"
 	"slices"
 	"testing"
 
+	"github.com/RoaringBitmap/roaring/v2/roaring64"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
@@ -37,7 +39,7 @@ func positions() *rapid.Generator[[]int64] {
 	})
 }
 
-func rows(v *Vector) []int64 { return slices.Collect(v.All()) }
+func rowsIn(v *Vector) []int64 { return slices.Collect(v.All()) }
 
 // decoded returns v as it is after a trip through its bytes: views of them instead of containers of its own.
 func decoded(t interface {
@@ -82,7 +84,7 @@ func TestVectorIsASet(t *testing.T) {
 
 		same := func(what string, got *Vector, want []int64) {
 			t.Helper()
-			if d := cmp.Diff(want, rows(got)); d != "" {
+			if d := cmp.Diff(want, rowsIn(got)); d != "" {
 				t.Fatalf("%s (-want +got):\n%s", what, d)
 			}
 			if got.Cardinality() != int64(len(want)) {
@@ -144,6 +146,38 @@ func TestVectorIsASet(t *testing.T) {
 		}
 		if !slices.Equal(blobA, a.AppendBlob(nil)) || !slices.Equal(blobB, b.AppendBlob(nil)) {
 			t.Fatal("an operation changed its operand")
+		}
+	})
+}
+
+// TestBytesAreRoaring compares with the library that other Go programs read vectors with.
+func TestBytesAreRoaring(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		list := positions().Draw(t, "positions")
+		other := roaring64.New()
+		for _, p := range list {
+			other.Add(uint64(p))
+		}
+		other.RunOptimize()
+		want, err := other.ToBytes()
+		if err != nil {
+			t.Fatal(err)
+		}
+		blob := Of(list...).AppendBlob(nil)
+		if !bytes.Equal(want, blob[4:]) {
+			t.Fatalf("%v: %x, roaring writes %x", list, blob[4:], want)
+		}
+		// Without run optimisation the library writes other forms, which must mean the same.
+		plain := roaring64.New()
+		for _, p := range list {
+			plain.Add(uint64(p))
+		}
+		if want, err = plain.ToBytes(); err != nil {
+			t.Fatal(err)
+		}
+		v, err := Decode(append(blob[:4:4], want...))
+		if err != nil || !slices.Equal(rowsIn(v), rowsIn(Of(list...))) || !bytes.Equal(v.AppendBlob(nil), blob) {
+			t.Fatalf("%v decoded from other forms: %v, %v", list, v, err)
 		}
 	})
 }
