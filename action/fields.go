@@ -346,15 +346,12 @@ func (d *decoder) stats(to *string) {
 
 func (d *decoder) deletionVector(to **DeletionVector) {
 	v := &DeletionVector{}
-	var kind, where bool
 	d.object(&v.Fields, func(name string) bool {
 		switch name {
 		case "storageType":
 			d.string(&v.StorageType)
-			kind = true
 		case "pathOrInlineDv":
 			d.string(&v.PathOrInlineDV)
-			where = true
 		case "offset":
 			var offset int32
 			d.int32(&offset)
@@ -368,8 +365,8 @@ func (d *decoder) deletionVector(to **DeletionVector) {
 		}
 		return true
 	})
-	d.require(kind, "storageType")
-	d.require(where, "pathOrInlineDv")
+	d.require(v.StorageType != "", "storageType")
+	d.require(v.PathOrInlineDV != "", "pathOrInlineDv")
 	*to = v
 }
 
