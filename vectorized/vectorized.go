@@ -1,14 +1,12 @@
 package vectorized
 
 import (
-	"context"
 	"errors"
-	"iter"
-	"strings"
+	"fmt"
+	"runtime/debug"
 
 	"github.com/deltaskip/deltaskip/colstats"
 	"github.com/deltaskip/deltaskip/predicate"
-	"github.com/deltaskip/deltaskip/schema"
 )
 
 // A Verdict says how many live rows of a file may make a predicate TRUE.
@@ -20,6 +18,8 @@ const (
 	None                // no live row matches
 	All                 // every live row matches
 )
+
+func (v Verdict) String() string { return [...]string{Some: "Some", None: "None", All: "All"}[v] }
 
 // Options say how a program is compiled and run. The zero Options works.
 type Options struct {
@@ -34,23 +34,89 @@ type Options struct {
 // a whole-table read is a nil predicate.
 var ErrNoReads = errors.New("vectorized: no reads to compile")
 
+// A PanicError is a panic inside this package or a source: a bug, of which all that follows is that nothing is proven.
+type PanicError struct {
+	Value any
+	Stack []byte
+}
+
+func (e *PanicError) Error() string { return fmt.Sprintf("vectorized: panic: %v", e.Value) }
+
+func recoverTo(err *error) {
+	if v := recover(); v != nil {
+		*err = &PanicError{Value: v, Stack: debug.Stack()}
+	}
+}
+
 // A Program is a compiled OR over reads. It is immutable and safe for concurrent use.
 type Program struct {
-	layout *colstats.Layout
+	options Options
+	layout  *colstats.Layout
+	nodes   []planNode
+	reads   []read
+
+	partition int32 // plan nodes: some read's partition predicate may be TRUE
+	may       int32 // some read may be TRUE
+	partial   int32 // the OR of the reads may be FALSE or NULL; always without Options.Verdicts
+
+	unusable      []Unusable
+	partitionOnly *Program
+}
+
+// A read is one read's place in the program.
+type read struct {
+	partition, data int32
+	columns         []int // demands of either
 }
 
 // Compile compiles the reads of one transaction: a file may match if some read may match it. All reads are bound to one
-// table. A nil read is a read of the whole table.
-func Compile(reads []*predicate.Predicate, o Options) (*Program, error) {
+// table. A nil read is a read of the whole table. An error proves nothing.
+func Compile(reads []*predicate.Predicate, o Options) (p *Program, err error) {
+	defer recoverTo(&err)
 	if len(reads) == 0 {
 		return nil, ErrNoReads
 	}
-	p := &Program{layout: &colstats.Layout{}}
-	for _, r := range reads {
-		if r != nil {
-			p.layout.Table = r.Table
-		}
+	p, err = compile(reads, o, false)
+	if err != nil {
+		return nil, err
 	}
+	p.partitionOnly, err = compile(reads, o, true)
+	return p, err
+}
+
+func compile(reads []*predicate.Predicate, o Options, partitionOnly bool) (*Program, error) {
+	c := newCompiler()
+	p := &Program{options: o, layout: &colstats.Layout{}}
+	var partition, may []int32
+	var whole []*node // each read as one expression
+	for i, r := range reads {
+		plan := read{partition: always, data: always}
+		if r == nil {
+			whole = append(whole, c.literal(true))
+		} else {
+			if p.layout.Table == nil {
+				p.layout.Table = r.Table
+			} else if p.layout.Table != r.Table {
+				return nil, fmt.Errorf("vectorized: read %d is bound to another table", i)
+			}
+			pp, dp := r.Split()
+			if partitionOnly {
+				dp = nil
+			}
+			plan.partition = c.half(&plan, pp)
+			plan.data = c.half(&plan, dp)
+			whole = append(whole, c.whole(pp, dp))
+		}
+		p.reads = append(p.reads, plan)
+		partition = append(partition, plan.partition)
+		may = append(may, c.all(plan.partition, plan.data))
+	}
+	p.partition, p.may, p.partial = c.any(partition...), c.any(may...), always
+	if o.Verdicts {
+		n := c.join(&predicate.Or{}, whole)
+		p.partial = c.any(c.plan(n, canFalse), c.plan(n, canNull))
+	}
+	c.finish(p)
 	return p, nil
 }
 
@@ -58,20 +124,15 @@ func Compile(reads []*predicate.Predicate, o Options) (*Program, error) {
 func (p *Program) Layout() *colstats.Layout { return p.layout }
 
 // MatchesAll reports that every file may match, whatever its statistics: no batch need be decoded.
-func (p *Program) MatchesAll() bool { return true }
-
-// An Unusable names a conjunct of a read that skips no file.
-type Unusable struct {
-	Read     int    // index into the reads of Compile
-	Conjunct string // SQL text
-	Reason   string // in plain words
-}
-
-// Unusable lists the conjuncts that skip no file, in the order of the reads.
-func (p *Program) Unusable() []Unusable { return nil }
+func (p *Program) MatchesAll() bool { return p.may == always }
 
 // PartitionOnly returns the program that asks for the reads' partition predicates only, as Delta does without skipping.
-func (p *Program) PartitionOnly() *Program { return p }
+func (p *Program) PartitionOnly() *Program {
+	if p.partitionOnly == nil {
+		return p
+	}
+	return p.partitionOnly
+}
 
 // A Result holds one bit per file of a batch, LSB first, (n+63)/64 words; bits past the last file are zero.
 type Result struct {
@@ -79,96 +140,57 @@ type Result struct {
 	May       []uint64 // the file may match some read; a subset of Partition
 }
 
-// Scratch is the memory of one evaluation at a time. The zero Scratch is ready; reuse it from batch to batch.
-type Scratch struct {
-	result Result
-}
-
 // Eval evaluates a batch that was made for the program's layout. The result belongs to s and is good until its next use.
 // An error proves nothing: every file of the batch counts as a match.
-func (p *Program) Eval(b *colstats.Batch, s *Scratch) (Result, error) {
-	n := b.Len()
-	words := make([]uint64, (n+63)/64)
-	for i := range n {
-		words[i/64] |= 1 << (i % 64)
+func (p *Program) Eval(b *colstats.Batch, s *Scratch) (result Result, err error) {
+	defer recoverTo(&err)
+	if err := s.run.start(p, b); err != nil {
+		return Result{}, err
 	}
-	s.result = Result{Partition: words, May: words}
-	return s.result, nil
+	return s.eval(), nil
 }
 
-// Verdicts sets dst[i] to the verdict on file i. dst must hold b.Len() verdicts.
-func (p *Program) Verdicts(dst []Verdict, b *colstats.Batch, s *Scratch) error {
-	clear(dst[:b.Len()])
+func (s *Scratch) eval() Result {
+	r := &s.run
+	words := (r.n + 63) / 64
+	s.partition, s.may = grow(s.partition, words), grow(s.may, words)
+	for files, ok := r.next(chunkFiles); ok; files, ok = r.next(chunkFiles) {
+		partition, may := window(s.partition, r.lo, r.hi), window(s.may, r.lo, r.hi)
+		r.answer(partition, r.p.partition, files)
+		r.answer(may, r.p.may, partition)
+	}
+	return Result{Partition: s.partition, May: s.may}
+}
+
+// grow returns a slice of n words, reusing s if it is large enough.
+func grow(s []uint64, n int) []uint64 {
+	if cap(s) < n {
+		return make([]uint64, n)
+	}
+	return s[:n]
+}
+
+// Verdicts sets dst[i] to the verdict on file i. dst must hold b.Len() verdicts. After an error they are all Some.
+func (p *Program) Verdicts(dst []Verdict, b *colstats.Batch, s *Scratch) (err error) {
+	clear(dst)
+	defer recoverTo(&err)
+	if err := s.run.start(p, b); err != nil {
+		return err
+	}
+	r := &s.run
+	var may, partial [chunkWords]uint64
+	for files, ok := r.next(chunkFiles); ok; files, ok = r.next(chunkFiles) {
+		r.answer(may[:len(files)], p.may, files)
+		r.answer(partial[:len(files)], p.partial, may[:len(files)])
+		for i := range r.hi - r.lo {
+			bit := uint64(1) << (i % 64)
+			switch {
+			case may[i/64]&bit == 0:
+				dst[r.lo+i] = None
+			case partial[i/64]&bit == 0:
+				dst[r.lo+i] = All
+			}
+		}
+	}
 	return nil
-}
-
-// A Reason says why a file was kept.
-type Reason struct {
-	Read   int // the first read that may match the file
-	Ranges []Range
-}
-
-// A Range is what was known about a column of that read in the file.
-type Range struct {
-	Column       *schema.Column
-	Lower, Upper predicate.Value // valid if Bounded
-	Bounded      bool
-	NoNull       bool // no live row is NULL
-	AllNull      bool // every live row is NULL
-	MayNaN       bool // a NaN may hide outside the bounds
-}
-
-// Why explains which read kept a file and by which facts. ok is false for a file that cannot match.
-func (p *Program) Why(b *colstats.Batch, row int) (r Reason, ok bool) { return Reason{}, true }
-
-// A Hit is a file that may match.
-type Hit struct {
-	Index int64  // position in log order, over all batches
-	Path  string // as the log spells it
-	Read  int    // the first read that may match it
-}
-
-// Stats count files. After First they count those up to and including the hit, so that they don't depend on scheduling.
-type Stats struct {
-	Considered         int64
-	SkippedByPartition int64 // no read's partition predicate may match
-	SkippedByStats     int64 // some does, but none together with its data predicate
-}
-
-// First returns the first file in log order that may match, or nil. Batches are evaluated in parallel, with a bounded
-// number in flight; when First returns nothing it started is still running. Errors of src count only before the hit.
-func (p *Program) First(ctx context.Context, src iter.Seq2[*colstats.Batch, error]) (*Hit, Stats, error) {
-	var stats Stats
-	for b, err := range src {
-		if err != nil {
-			return nil, stats, err
-		}
-		if b.Len() > 0 {
-			stats.Considered++
-			path, err := b.Path(0)
-			return &Hit{Path: strings.Clone(path)}, stats, err
-		}
-	}
-	return nil, stats, ctx.Err()
-}
-
-// Scan evaluates every batch in parallel and calls fn for each in log order, on the caller's goroutine. base is the
-// position of the batch's first file. The batch and the result are lent until fn returns; an error of fn ends the scan.
-func (p *Program) Scan(ctx context.Context, src iter.Seq2[*colstats.Batch, error], fn func(b *colstats.Batch, base int64, r Result) error) (Stats, error) {
-	var s Scratch
-	var stats Stats
-	for b, err := range src {
-		if err != nil {
-			return stats, err
-		}
-		r, err := p.Eval(b, &s)
-		if err != nil {
-			return stats, err
-		}
-		if err := fn(b, stats.Considered, r); err != nil {
-			return stats, err
-		}
-		stats.Considered += int64(b.Len())
-	}
-	return stats, ctx.Err()
 }

@@ -1,0 +1,288 @@
+package vectorized
+
+import (
+	"fmt"
+	"math/bits"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/deltaskip/deltaskip/colstats"
+)
+
+// A program works on chunks of this many files: few enough that its bitmaps and the bounds it reads stay in the first
+// cache, enough that walking the program costs nothing beside the kernels.
+const (
+	chunkWords = 64
+	chunkFiles = chunkWords * 64
+)
+
+// Scratch is the memory of one evaluation at a time. The zero Scratch is ready; reuse it from batch to batch.
+type Scratch struct {
+	may, partition []uint64
+	run            run
+}
+
+// A run is a program at work on a batch, chunk by chunk.
+type run struct {
+	p         *Program
+	facts     []*colstats.Facts
+	n         int // files of the batch
+	lo, hi    int // files of the chunk; lo is a multiple of 64
+	files     [chunkWords]uint64
+	registers []register // by plan node
+	ev        evaluator
+}
+
+// A register holds a plan node's answers for the chunk.
+type register struct {
+	bits  [chunkWords]uint64
+	known [chunkWords]uint64 // of a shared node: which files bits answers for
+	todo  [chunkWords]uint64 // the files to answer for now
+	left  [chunkWords]uint64 // of an AND: those that no argument refused yet; of an OR: that none accepted
+}
+
+// start makes a run ready for a batch.
+func (r *run) start(p *Program, b *colstats.Batch) error {
+	r.facts = r.facts[:0]
+	for i := range p.layout.Demands {
+		r.facts = append(r.facts, b.Facts(i))
+	}
+	return r.begin(p, b.Len())
+}
+
+// begin makes a run ready for n files whose facts are in r.facts.
+func (r *run) begin(p *Program, n int) error {
+	r.p, r.n, r.lo, r.hi = p, n, 0, 0
+	for i, f := range r.facts {
+		if err := checkFacts(f, p.layout.Demands[i], n); err != nil {
+			return err
+		}
+	}
+	if len(r.registers) < len(p.nodes) {
+		r.registers = make([]register, len(p.nodes))
+	}
+	if len(r.ev.columns) < len(r.facts) {
+		r.ev.columns = make([]span, len(r.facts))
+	}
+	return nil
+}
+
+// checkFacts keeps kernels from reading what is not there.
+func checkFacts(f *colstats.Facts, d colstats.Demand, n int) error {
+	if f.Column != d.Column {
+		return fmt.Errorf("vectorized: the batch was made for another layout: it has %v where %v is demanded", f.Column, d.Column)
+	}
+	for _, bitmap := range [...][]uint64{f.Bounded, f.NoNull, f.AllNull, f.MayNaN} {
+		if bitmap != nil && len(bitmap) < (n+63)/64 {
+			return fmt.Errorf("vectorized: a bitmap of %v has %d words for %d files", f.Column, len(bitmap), n)
+		}
+	}
+	if f.Bounded == nil || f.Lower == nil {
+		return nil
+	}
+	want, ok := colstats.ArrowType(f.Column.Type)
+	for _, bounds := range [...]arrow.Array{f.Lower, f.Upper} {
+		if !ok || bounds == nil || bounds.Len() < n || !arrow.TypeEqual(bounds.DataType(), want) {
+			return fmt.Errorf("vectorized: the bounds of %v are not %d values of type %v", f.Column, n, want)
+		}
+	}
+	return nil
+}
+
+// next moves to the chunk of up to so many files that follows, if there is one, and returns a bitmap of its files.
+func (r *run) next(files int) (chunk []uint64, ok bool) {
+	if r.hi >= r.n {
+		return nil, false
+	}
+	r.lo, r.hi = r.hi, min(r.hi+files, r.n)
+	for i := range r.p.nodes {
+		if r.p.nodes[i].shared {
+			clear(r.registers[i].known[:])
+		}
+	}
+	words := (r.hi - r.lo + 63) / 64
+	for w := range words {
+		r.files[w] = lowBits(r.hi - r.lo - w*64)
+	}
+	return r.files[:words], true
+}
+
+// eval answers plan node id for the files in need. Other bits of the result mean nothing. The result belongs to the node.
+func (r *run) eval(id int32, need []uint64) []uint64 {
+	n := &r.p.nodes[id]
+	g := &r.registers[id]
+	bits, todo := g.bits[:len(need)], g.todo[:len(need)]
+	copy(todo, need)
+	if n.shared {
+		var missing uint64
+		for i := range todo {
+			todo[i] &^= g.known[i]
+			g.known[i] |= todo[i]
+			missing |= todo[i]
+		}
+		if missing == 0 {
+			return bits
+		}
+	}
+	switch n.kind {
+	case planNever, planAlways:
+		fill(bits, n.kind == planAlways)
+	case planAnd, planOr:
+		r.connect(n, bits, todo, g.left[:len(need)])
+	default:
+		r.leaf(n, bits, todo)
+	}
+	return bits
+}
+
+// connect asks one argument after the other, each only for the files that those before it left undecided, and stops when
+// there are none.
+func (r *run) connect(n *planNode, bits, todo, left []uint64) {
+	copy(left, todo)
+	for _, id := range n.args {
+		answer := r.eval(id, left)
+		var rest uint64
+		if n.kind == planAnd {
+			for i := range left {
+				left[i] &= answer[i]
+				rest |= left[i]
+			}
+		} else {
+			for i := range left {
+				left[i] &^= answer[i]
+				rest |= left[i]
+			}
+		}
+		if rest == 0 {
+			break
+		}
+	}
+	for i, t := range todo {
+		yes := left[i]
+		if n.kind == planOr {
+			yes = t &^ left[i]
+		}
+		bits[i] = bits[i]&^t | yes
+	}
+}
+
+// leaf answers a leaf for whole words of files of which some are in todo.
+func (r *run) leaf(n *planNode, bits, todo []uint64) {
+	for from := 0; from < len(todo); {
+		if todo[from] == 0 {
+			from++
+			continue
+		}
+		to := from + 1
+		for to < len(todo) && todo[to] != 0 {
+			to++
+		}
+		lo, hi := r.lo+from*64, min(r.lo+to*64, r.hi)
+		switch n.kind {
+		case planStep:
+			n.test.run(bits[from:to], r.facts[n.column], lo, hi)
+		case planPair:
+			r.pair(n, bits[from:to], todo[from:to], lo, hi)
+		default:
+			r.scalar(n, bits[from:to], todo[from:to], lo)
+		}
+		from = to
+	}
+}
+
+// scalar answers file by file. lo is the file of the first bit.
+func (r *run) scalar(n *planNode, dst, todo []uint64, lo int) {
+	for w, word := range todo {
+		for ; word != 0; word &= word - 1 {
+			i := bits.TrailingZeros64(word)
+			bit := uint64(1) << i
+			if r.ask(n, lo+w*64+i) {
+				dst[w] |= bit
+			} else {
+				dst[w] &^= bit
+			}
+		}
+	}
+}
+
+// ask evaluates the expression of a scalar node for one file.
+func (r *run) ask(n *planNode, file int) bool {
+	for _, c := range n.expr.columns {
+		r.ev.columns[c] = spanOf(r.facts[c], file)
+	}
+	return r.ev.tri(n.expr)&n.bit != 0
+}
+
+// reference answers plan node id for one file without kernels.
+func (r *run) reference(id int32, file int) bool {
+	n := &r.p.nodes[id]
+	switch n.kind {
+	case planNever:
+		return false
+	case planAlways:
+		return true
+	case planAnd:
+		for _, a := range n.args {
+			if !r.reference(a, file) {
+				return false
+			}
+		}
+		return true
+	case planOr:
+		for _, a := range n.args {
+			if r.reference(a, file) {
+				return true
+			}
+		}
+		return false
+	case planStep:
+		known := spanOf(r.facts[n.column], file)
+		return n.ask.of(&known)
+	}
+	return r.ask(n, file)
+}
+
+// answer is eval of a whole chunk, by kernels or by the reference: the result has no bits but those of need.
+func (r *run) answer(dst []uint64, id int32, need []uint64) {
+	if r.p.options.Reference {
+		for w, word := range need {
+			dst[w] = 0
+			for ; word != 0; word &= word - 1 {
+				i := bits.TrailingZeros64(word)
+				dst[w] |= b2u(r.reference(id, r.lo+w*64+i)) << i
+			}
+		}
+		return
+	}
+	for w, word := range r.eval(id, need) {
+		dst[w] = word & need[w]
+	}
+}
+
+// pair answers a comparison of two columns: by bounds where both have them, by the scalar evaluator where NaN may hide
+// behind them.
+func (r *run) pair(n *planNode, dst, todo []uint64, lo, hi int) {
+	a, b := r.facts[n.expr.args[0].column], r.facts[n.expr.args[1].column]
+	aBounded, bBounded := boundedOf(a), boundedOf(b)
+	bounded := aBounded != nil && bBounded != nil
+	if bounded {
+		n.pair.run(dst, a, b, lo, hi)
+	}
+	word := func(bitmap []uint64, w int) uint64 {
+		if bitmap == nil {
+			return 0
+		}
+		return bitmap[lo/64+w]
+	}
+	for w := range dst {
+		both := word(aBounded, w) & word(bBounded, w)
+		if !bounded {
+			dst[w] = 0
+		}
+		dst[w] |= ^both
+		dst[w] &^= word(a.AllNull, w) | word(b.AllNull, w)
+		if doubt := todo[w] & both & (word(a.MayNaN, w) | word(b.MayNaN, w)); doubt != 0 {
+			r.scalar(n, dst[w:w+1], []uint64{doubt}, lo+w*64)
+		}
+	}
+}

@@ -1,0 +1,504 @@
+package vectorized
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/decimal128"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+	"pgregory.net/rapid"
+
+	"github.com/deltaskip/deltaskip/colstats"
+	"github.com/deltaskip/deltaskip/predicate"
+	"github.com/deltaskip/deltaskip/schema"
+)
+
+// The columns of the tests' table: two of most types, so that columns can be compared.
+var testColumns = []struct{ name, typ string }{
+	{"bo", "boolean"}, {"bo2", "boolean"}, {"by", "byte"}, {"sh", "short"}, {"i", "integer"}, {"i2", "integer"},
+	{"l", "long"}, {"l2", "long"}, {"f", "float"}, {"f2", "float"}, {"d", "double"}, {"d2", "double"},
+	{"e", "decimal(10,2)"}, {"e2", "decimal(10,2)"}, {"big", "decimal(38,4)"},
+	{"s", "string"}, {"s2", "string"}, {"dt", "date"}, {"dt2", "date"}, {"ts", "timestamp"}, {"ts2", "timestamp"},
+	{"tn", "timestamp_ntz"}, {"bin", "binary"}, {"p", "integer"}, {"ps", "string"},
+}
+
+var testTable = func() *schema.Table {
+	var fields []string
+	for _, c := range testColumns {
+		fields = append(fields, fmt.Sprintf(`{"name":%q,"type":%q,"nullable":true,"metadata":{}}`, c.name, c.typ))
+	}
+	t, err := schema.Parse(`{"type":"struct","fields":[`+strings.Join(fields, ",")+`]}`, []string{"p", "ps"}, nil)
+	if err != nil {
+		panic(err)
+	}
+	return t
+}()
+
+func testColumn(name string) *schema.Column {
+	c, err := testTable.Lookup(name)
+	if err != nil {
+		panic(err)
+	}
+	return c
+}
+
+var testPools = map[schema.Kind][]string{
+	schema.Boolean: {"false", "true"},
+	schema.String: {
+		"", "a", "ab", "abc", "ab%", "a_c", "b", "ba", "é", "éa", "z", "zz\U0010ffff", "A", "10", "-3", "2020-01-01", "true",
+		"abcdefghijklmnopqrstuvwxyzabcdefghijklmnop",
+	},
+}
+
+var (
+	testInts   = []int64{-128, -127, -3, -2, -1, 0, 1, 2, 3, 4, 5, 10, 99, 100, 126, 127}
+	testWide   = []int64{math.MinInt64, math.MinInt64 + 1, -(1<<53 + 1), -1 << 53, -3, -1, 0, 1, 2, 3, 5, 1 << 53, 1<<53 + 1, math.MaxInt64 - 1, math.MaxInt64}
+	testFloats = []float64{
+		math.Inf(-1), -math.MaxFloat32, -2.5, -1, -math.SmallestNonzeroFloat32, math.Copysign(0, -1), 0,
+		math.SmallestNonzeroFloat32, 0.5, 1, 1.5, 2, 3, 100, math.MaxFloat32, math.Inf(1), math.NaN(),
+	}
+	testDays = []int64{-719162, -1, 0, 1, 18262, 18321, 18322, 18628, 18700, 19000, 2932896} // 0001-01-01 … 9999-12-31
+	// The last six are around the changes of New York's offset in 2020: 8 March 07:00 and 1 November 06:00, UTC.
+	testMicros = []int64{
+		-62135596800000000, -1, 0, 1, 999, 1000, 1577836800000000, 1577836800123456, 1582934400000000, 1609459199999999,
+		1609459200000000, 253402300799999999,
+		1583650799999999, 1583650800000000, 1604206800000000, 1604210399999999, 1604210400000000, 1604217600000000,
+	}
+)
+
+// drawValue draws a value of a column's type, from few enough that values meet.
+func drawValue(t *rapid.T, typ schema.Type) predicate.Value {
+	v := predicate.Value{Type: typ}
+	pick := func(from []int64) int64 { return rapid.SampledFrom(from).Draw(t, "value") }
+	switch typ.Kind {
+	case schema.Boolean:
+		v.I = rapid.Int64Range(0, 1).Draw(t, "value")
+	case schema.Byte:
+		v.I = pick(testInts)
+	case schema.Short:
+		v.I = pick(append([]int64{math.MinInt16, math.MaxInt16}, testInts...))
+	case schema.Integer:
+		v.I = pick(append([]int64{math.MinInt32, math.MaxInt32}, testInts...))
+	case schema.Long:
+		v.I = pick(append(testWide, testInts...))
+	case schema.Float:
+		v.F = float64(float32(rapid.SampledFrom(testFloats).Draw(t, "value")))
+	case schema.Double:
+		v.F = rapid.SampledFrom(append([]float64{math.MaxFloat64, 1 << 53, 0.1}, testFloats...)).Draw(t, "value")
+	case schema.Decimal:
+		v.D = decimal128.FromI64(pick([]int64{-9999999999, -250, -100, -1, 0, 1, 99, 100, 150, 200, 250, 300, 9999999999}))
+	case schema.String:
+		v.S = rapid.SampledFrom(testPools[schema.String]).Draw(t, "value")
+	case schema.Binary:
+		v.S = rapid.SampledFrom([]string{"", "a", "b", "\xff"}).Draw(t, "value")
+	case schema.Date:
+		v.I = pick(testDays)
+	case schema.Timestamp, schema.TimestampNTZ:
+		v.I = pick(testMicros)
+	}
+	return v
+}
+
+// A testFile is the rows of a file: a value for each column of the table.
+type testFile []testRow
+
+type testRow map[*schema.Column]predicate.Value
+
+func (r testRow) Value(c *schema.Column) predicate.Value { return r[c] }
+
+// drawFile draws a file of a few rows. In partition columns all rows agree.
+func drawFile(t *rapid.T, columns []*schema.Column, rows int) testFile {
+	f := make(testFile, rows)
+	for i := range f {
+		f[i] = testRow{}
+	}
+	for _, c := range columns {
+		shape := rapid.IntRange(0, 3).Draw(t, "shape") // all NULL, one value, no NULLs, anything
+		v := drawValue(t, c.Type)
+		for i := range f {
+			switch {
+			case shape == 0:
+				v = predicate.NullOf(c.Type)
+			case c.Partition || shape == 1:
+			case shape == 3 && rapid.IntRange(0, 2).Draw(t, "null") == 0:
+				v = predicate.NullOf(c.Type)
+			default:
+				v = drawValue(t, c.Type)
+			}
+			f[i][c] = v
+		}
+	}
+	return f
+}
+
+// fileFacts is what a writer and colstats may leave of a column of one file.
+type fileFacts struct {
+	bounded, noNull, allNull, mayNaN bool
+	lower, upper                     predicate.Value
+}
+
+// drawFacts draws facts that hold of the file's values of a column: the sharpest, or dulled somehow.
+func drawFacts(t *rapid.T, c *schema.Column, f testFile) fileFacts {
+	facts := fileFacts{noNull: true, allNull: true}
+	var known bool
+	for _, row := range f {
+		v := row[c]
+		switch {
+		case v.Null:
+			facts.noNull = false
+		case math.IsNaN(v.F):
+			facts.allNull, facts.mayNaN = false, true
+		default:
+			facts.allNull = false
+			if !known || v.Compare(facts.lower) < 0 {
+				facts.lower = v
+			}
+			if !known || v.Compare(facts.upper) > 0 {
+				facts.upper = v
+			}
+			known = true
+		}
+	}
+	facts.bounded = known
+	if facts.mayNaN && !known {
+		facts.bounded = true
+		facts.lower = predicate.Value{Type: c.Type, F: math.NaN()}
+		facts.upper = facts.lower
+	}
+	if _, ok := colstats.ArrowType(c.Type); !ok {
+		facts.bounded = false
+	}
+	if isFloat(c.Type) && rapid.Bool().Draw(t, "unordered NaN") {
+		facts.mayNaN = true
+	}
+	if c.Partition {
+		return facts
+	}
+	if rapid.IntRange(0, 3).Draw(t, "dulled") == 0 {
+		facts.noNull = facts.noNull && rapid.Bool().Draw(t, "no null known")
+		facts.allNull = facts.allNull && rapid.Bool().Draw(t, "all null known")
+		facts.bounded = facts.bounded && rapid.IntRange(0, 2).Draw(t, "bounds known") > 0
+		widen(t, c, &facts)
+	}
+	if facts.bounded && (c.Type.Kind == schema.Timestamp || c.Type.Kind == schema.TimestampNTZ) { // as colstats does
+		facts.lower.I = floor(facts.lower.I, 1000)
+		facts.upper.I = floor(facts.upper.I, 1000) + 1000
+	}
+	return facts
+}
+
+func floor(i, unit int64) int64 {
+	m := i % unit
+	if m < 0 {
+		m += unit
+	}
+	return i - m
+}
+
+// widen moves bounds outwards.
+func widen(t *rapid.T, c *schema.Column, facts *fileFacts) {
+	if !facts.bounded || math.IsNaN(facts.lower.F) || math.IsNaN(facts.upper.F) {
+		return
+	}
+	if v := drawValue(t, c.Type); !math.IsNaN(v.F) && v.Compare(facts.lower) < 0 {
+		facts.lower = v
+	}
+	if v := drawValue(t, c.Type); !math.IsNaN(v.F) && v.Compare(facts.upper) > 0 {
+		facts.upper = v
+	}
+}
+
+// makeFacts lays facts of many files out as a batch does, at an odd offset and with garbage where nothing is known.
+func makeFacts(t *rapid.T, c *schema.Column, files []fileFacts) *colstats.Facts {
+	words := (len(files) + 63) / 64
+	f := &colstats.Facts{Column: c, ExactZero: c.Partition}
+	bitmap := func(bit func(fileFacts) bool) []uint64 {
+		if !slices.ContainsFunc(files, bit) && rapid.Bool().Draw(t, "nil bitmap") {
+			return nil
+		}
+		b := make([]uint64, words)
+		for i, file := range files {
+			b[i/64] |= b2u(bit(file)) << (i % 64)
+		}
+		return b
+	}
+	f.Bounded = bitmap(func(f fileFacts) bool { return f.bounded })
+	f.NoNull = bitmap(func(f fileFacts) bool { return f.noNull })
+	f.AllNull = bitmap(func(f fileFacts) bool { return f.allNull })
+	f.MayNaN = bitmap(func(f fileFacts) bool { return f.mayNaN })
+	if _, ok := colstats.ArrowType(c.Type); !ok {
+		f.Bounded = nil
+		return f
+	}
+	offset := rapid.IntRange(0, 9).Draw(t, "offset")
+	var lower, upper []predicate.Value
+	for range offset {
+		lower, upper = append(lower, drawValue(t, c.Type)), append(upper, drawValue(t, c.Type))
+	}
+	for _, file := range files {
+		if !file.bounded {
+			file.lower, file.upper = drawValue(t, c.Type), drawValue(t, c.Type)
+		}
+		lower, upper = append(lower, file.lower), append(upper, file.upper)
+	}
+	f.Lower, f.Upper = makeArray(c.Type, lower, offset), makeArray(c.Type, upper, offset)
+	return f
+}
+
+// makeArray makes an Arrow array of values, all but the first skip of them.
+func makeArray(t schema.Type, values []predicate.Value, skip int) arrow.Array {
+	typ, _ := colstats.ArrowType(t)
+	b := array.NewBuilder(memory.DefaultAllocator, typ)
+	defer b.Release()
+	for _, v := range values {
+		switch b := b.(type) {
+		case *array.BooleanBuilder:
+			b.Append(v.I != 0)
+		case *array.Int8Builder:
+			b.Append(int8(v.I))
+		case *array.Int16Builder:
+			b.Append(int16(v.I))
+		case *array.Int32Builder:
+			b.Append(int32(v.I))
+		case *array.Int64Builder:
+			b.Append(v.I)
+		case *array.Date32Builder:
+			b.Append(arrow.Date32(v.I))
+		case *array.TimestampBuilder:
+			b.Append(arrow.Timestamp(v.I))
+		case *array.Float32Builder:
+			b.Append(float32(v.F))
+		case *array.Float64Builder:
+			b.Append(v.F)
+		case *array.Decimal128Builder:
+			b.Append(v.D)
+		case *array.StringBuilder:
+			b.Append(v.S)
+		case *array.BinaryBuilder:
+			b.Append([]byte(v.S))
+		default:
+			panic(fmt.Sprintf("no test values of %v", typ))
+		}
+	}
+	a := b.NewArray()
+	defer a.Release()
+	return array.NewSlice(a, int64(skip), int64(len(values)))
+}
+
+func TestOrdinals(t *testing.T) {
+	for _, name := range []string{"bo", "by", "sh", "i", "l", "f", "d", "e", "big", "dt", "ts"} {
+		t.Run(name, rapid.MakeCheck(func(t *rapid.T) {
+			typ := testColumn(name).Type
+			d := domainOf(typ)
+			a, b := drawValue(t, typ), drawValue(t, typ)
+			oa, ob := d.ordinal(a), d.ordinal(b)
+			if (a.Compare(b) < 0) != oa.less(ob) {
+				t.Fatalf("%v and %v: ordinals %v and %v", a, b, oa, ob)
+			}
+			if back := d.value(oa); back.Compare(a) != 0 {
+				t.Fatalf("%v came back as %v", a, back)
+			}
+			if oa.less(ob) {
+				if m := oa.middle(ob); m.less(oa) || !m.less(ob) {
+					t.Fatalf("%v is not between %v and %v", m, oa, ob)
+				}
+			}
+			if next, ok := d.after(a); ok {
+				if next.Compare(a) <= 0 || d.ordinal(next).prev() != oa {
+					t.Fatalf("%v follows %v", next, a)
+				}
+			} else if a.Compare(d.most) != 0 {
+				t.Fatalf("nothing follows %v", a)
+			}
+		}))
+	}
+}
+
+// A predicateGen draws SQL over some columns of the tests' table.
+type predicateGen struct {
+	*rapid.T
+	columns []*schema.Column
+}
+
+func (g predicateGen) oneOf(alternatives ...func() string) string {
+	return alternatives[rapid.IntRange(0, len(alternatives)-1).Draw(g.T, "alternative")]()
+}
+
+func (g predicateGen) pick(texts ...string) string { return rapid.SampledFrom(texts).Draw(g.T, "text") }
+
+func (g predicateGen) column(ok func(schema.Type) bool) *schema.Column {
+	var fit []*schema.Column
+	for _, c := range g.columns {
+		if ok == nil || ok(c.Type) {
+			fit = append(fit, c)
+		}
+	}
+	if len(fit) == 0 {
+		return nil
+	}
+	return rapid.SampledFrom(fit).Draw(g.T, "column")
+}
+
+func (g predicateGen) literal(t schema.Type) string { return drawValue(g.T, t).SQL() }
+
+func (g predicateGen) op() string { return g.pick("=", "<>", "<", "<=", ">", ">=", "<=>") }
+
+// value draws an expression and a literal that compares with it.
+func (g predicateGen) value(depth int) (expr, literal string) {
+	c := g.column(nil)
+	name, t := c.Path[0], c.Type
+	if depth <= 0 || rapid.IntRange(0, 2).Draw(g.T, "plain") > 0 {
+		return name, g.literal(t)
+	}
+	small := func() string { return g.pick("-2", "-1", "0", "1", "2", "3") }
+	number := func(f string) (string, string) { return f, g.pick("-3", "0", "1", "2.5", "4", "100", "5D", "127") }
+	switch {
+	case isNumeric(t):
+		switch rapid.IntRange(0, 11).Draw(g.T, "number") {
+		case 0:
+			return number(name + " " + g.pick("+", "-", "*") + " " + small())
+		case 1:
+			return number(small() + " " + g.pick("+", "-", "*") + " " + name)
+		case 2:
+			return number(name + " " + g.pick("/", "DIV", "%") + " " + small())
+		case 3:
+			return number("abs(" + name + ")")
+		case 4:
+			return number("-" + name)
+		case 5:
+			return number(g.pick("floor", "ceil", "sign", "round") + "(" + name + ")")
+		case 6:
+			return number(g.pick("cast", "try_cast") + "(" + name + " AS " + g.pick("int", "bigint", "double", "float", "decimal(12,1)", "smallint", "tinyint") + ")")
+		case 7:
+			return "cast(" + name + " AS string)", g.pick("'1'", "'2.5'", "'-1'", "'0.0'", "'-0.0'")
+		case 8:
+			return number(g.pick("try_add", "try_subtract", "try_multiply", "try_divide") + "(" + name + ", " + small() + ")")
+		case 9:
+			if o := g.column(isNumeric); o != nil {
+				return number(name + " " + g.pick("+", "-", "*", "/", "%") + " " + o.Path[0])
+			}
+		case 10:
+			if o := g.column(isNumeric); o != nil {
+				return number(g.pick("greatest", "least", "coalesce", "nullif", "nvl") + "(" + name + ", " + o.Path[0] + ")")
+			}
+		}
+		return number(name)
+	case t.Kind == schema.String:
+		text := func(f string) (string, string) { return f, g.literal(t) }
+		switch rapid.IntRange(0, 6).Draw(g.T, "text") {
+		case 0:
+			return text(g.pick("upper", "lower", "trim", "reverse") + "(" + name + ")")
+		case 1:
+			return "length(" + name + ")", g.pick("0", "1", "2", "3")
+		case 2:
+			return text("substring(" + name + ", 1, " + g.pick("0", "1", "2") + ")")
+		case 3:
+			return text("concat(" + name + ", 'b')")
+		case 4:
+			return "try_cast(" + name + " AS int)", g.pick("10", "-3", "0")
+		case 5:
+			return "cast(" + name + " AS date)", "DATE'2020-01-01'"
+		}
+		return text(name)
+	case t.Kind == schema.Date || t.Kind == schema.Timestamp || t.Kind == schema.TimestampNTZ:
+		switch rapid.IntRange(0, 9).Draw(g.T, "time") {
+		case 0:
+			return "year(" + name + ")", g.pick("1969", "1970", "2020", "2021")
+		case 1:
+			return g.pick("month", "day", "quarter", "dayofweek") + "(" + name + ")", g.pick("1", "3", "11", "12")
+		case 2:
+			return "date_trunc('" + g.pick("year", "month", "day", "hour", "week") + "', " + name + ")", g.pick("TIMESTAMP'2020-01-01 00:00:00'", "TIMESTAMP'2020-11-01 00:00:00'")
+		case 3:
+			return "trunc(" + name + ", '" + g.pick("year", "month", "week") + "')", g.pick("DATE'2020-01-01'", "DATE'2021-01-01'")
+		case 4:
+			return "to_date(" + name + ")", g.literal(schema.Type{Kind: schema.Date})
+		case 5:
+			to := g.pick("date", "timestamp", "timestamp_ntz")
+			kind := map[string]schema.Kind{"date": schema.Date, "timestamp": schema.Timestamp, "timestamp_ntz": schema.TimestampNTZ}[to]
+			return "cast(" + name + " AS " + to + ")", g.literal(schema.Type{Kind: kind})
+		case 6:
+			return "unix_timestamp(" + name + ")", g.pick("0", "1577836800", "1604206800")
+		case 7:
+			return "date_add(" + name + ", " + small() + ")", g.literal(schema.Type{Kind: schema.Date})
+		case 8:
+			return "cast(" + name + " AS string)", g.pick("'2020-01-01'", "'2020-11-01 01:00:00'")
+		}
+	}
+	return name, g.literal(t)
+}
+
+// boolean draws a boolean expression.
+func (g predicateGen) boolean(depth int) string {
+	if depth > 0 && rapid.IntRange(0, 3).Draw(g.T, "inner") > 0 {
+		x := func() string { return "(" + g.boolean(depth-1) + ")" }
+		return g.oneOf(
+			func() string { return x() + " AND " + x() },
+			func() string { return x() + " AND " + x() },
+			func() string { return x() + " OR " + x() },
+			func() string { return x() + " OR " + x() },
+			func() string { return "NOT " + x() },
+			func() string { return x() + " IS " + g.pick("NULL", "NOT NULL") },
+			func() string {
+				return x() + " " + g.pick("<=>", "=", "<>") + " " + g.pick("true", "false", "NULL", x())
+			},
+			func() string { return "if(" + x() + ", " + x() + ", " + x() + ")" },
+			func() string { return "CASE WHEN " + x() + " THEN " + x() + " WHEN " + x() + " THEN " + x() + " END" },
+			func() string { return "coalesce(" + x() + ", " + x() + ")" },
+		)
+	}
+	return g.oneOf(
+		func() string { e, l := g.value(1); return e + " " + g.op() + " " + l },
+		func() string { e, l := g.value(1); return e + " " + g.op() + " " + l },
+		func() string { e, l := g.value(1); return l + " " + g.op() + " " + e },
+		func() string { e, _ := g.value(1); return e + " IS " + g.pick("NULL", "NOT NULL") },
+		func() string { e, l := g.value(1); return e + " IN (" + l + ", " + l + g.pick("", ", NULL") + ")" },
+		func() string {
+			c := g.column(nil)
+			list := []string{g.literal(c.Type), g.literal(c.Type), g.literal(c.Type), g.literal(c.Type)}
+			return c.Path[0] + g.pick(" IN (", " NOT IN (") + strings.Join(list, ", ") + g.pick("", ", NULL") + ")"
+		},
+		func() string {
+			c := g.column(nil)
+			return c.Path[0] + g.pick(" ", " NOT ") + "BETWEEN " + g.literal(c.Type) + " AND " + g.literal(c.Type)
+		},
+		func() string {
+			if c := g.column(func(t schema.Type) bool { return t.Kind == schema.String }); c != nil {
+				return c.Path[0] + g.pick(" ", " NOT ") + "LIKE '" + g.pick("a%", "ab%", "a", "%", "a_c%", "%b", "", "é%", "_", "a\\\\%%") + "'"
+			}
+			return "true"
+		},
+		func() string {
+			if c := g.column(func(t schema.Type) bool { return t.Kind == schema.String }); c != nil {
+				return g.pick("startswith", "contains", "endswith") + "(" + c.Path[0] + ", " + g.pick("'a'", "'ab'", "''", "NULL") + ")"
+			}
+			return "false"
+		},
+		func() string {
+			c := g.column(nil)
+			o := g.column(func(t schema.Type) bool { return t.Kind == c.Type.Kind })
+			return c.Path[0] + " " + g.op() + " " + o.Path[0]
+		},
+		func() string {
+			a, _ := g.value(1)
+			b, _ := g.value(1)
+			return a + " " + g.op() + " " + b
+		},
+		func() string {
+			if c := g.column(func(t schema.Type) bool { return t.Kind == schema.Boolean }); c != nil {
+				return c.Path[0]
+			}
+			return "NULL"
+		},
+		func() string {
+			if c := g.column(isFloat); c != nil {
+				return "isnan(" + c.Path[0] + ")"
+			}
+			return "true"
+		},
+	)
+}

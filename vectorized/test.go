@@ -1,0 +1,317 @@
+package vectorized
+
+import (
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/decimal128"
+
+	"github.com/deltaskip/deltaskip/colstats"
+	"github.com/deltaskip/deltaskip/predicate"
+	"github.com/deltaskip/deltaskip/schema"
+)
+
+// A test is one ask of a step, made ready for kernels: which files may give the answer.
+type test struct {
+	start       bool  // the answer may hold below the first edge
+	edges       edges // where it turns
+	anywhere    bool  // some value may give it: what counts where bounds are missing
+	nan         bool  // NaN may give it
+	null        bool  // NULL may give it
+	bounds      bool  // it depends on the value, so that bounds tell something
+	numbersOnly bool  // a float column, and NaN may not give it: beware of bounds that are NaN themselves
+}
+
+func (q ask) test(t schema.Type) test {
+	start, at := q.edges()
+	float := isFloat(t)
+	r := test{
+		start: start, anywhere: q.anywhere(), null: q.step.null&q.bit != 0,
+		nan: float && q.nan(),
+	}
+	r.bounds = len(at) > 0 || float && r.start != r.nan
+	r.numbersOnly = float && r.bounds && !r.nan
+	r.edges = edgesOf(t, at)
+	return r
+}
+
+// edgesOf converts values of a column to the physical type of its bounds.
+func edgesOf(t schema.Type, at []predicate.Value) edges {
+	switch t.Kind {
+	case schema.Byte:
+		return intEdges[int8](at)
+	case schema.Short:
+		return intEdges[int16](at)
+	case schema.Integer, schema.Date:
+		return intEdges[int32](at)
+	case schema.Long, schema.Timestamp, schema.TimestampNTZ:
+		return intEdges[int64](at)
+	case schema.Float:
+		return floatEdges[float32](at)
+	case schema.Double:
+		return floatEdges[float64](at)
+	case schema.Decimal:
+		e := make(decimalEdges, len(at))
+		for i, v := range at {
+			e[i] = v.D
+		}
+		return e
+	case schema.String, schema.Binary:
+		e := make(stringEdges, len(at))
+		for i, v := range at {
+			e[i] = v.S
+		}
+		return e
+	}
+	return boolEdges(len(at)) // Boolean; types without order have no edges
+}
+
+func intEdges[T int8 | int16 | int32 | int64](at []predicate.Value) fixedEdges[T] {
+	e := make(fixedEdges[T], len(at))
+	for i, v := range at {
+		e[i] = T(v.I)
+	}
+	return e
+}
+
+func floatEdges[T float32 | float64](at []predicate.Value) numberEdges[T] {
+	e := make(numberEdges[T], len(at))
+	for i, v := range at {
+		e[i] = T(v.F)
+	}
+	return e
+}
+
+// run sets the bits of the files lo … hi-1 that may give the answer. lo is a multiple of 64; dst holds their words.
+func (q *test) run(dst []uint64, f *colstats.Facts, lo, hi int) {
+	bounded := window(boundedOf(f), lo, hi)
+	if q.bounds && bounded != nil {
+		q.within(dst, f, lo, hi)
+		for i := range dst {
+			if q.anywhere {
+				dst[i] |= ^bounded[i]
+			} else {
+				dst[i] &= bounded[i]
+			}
+		}
+	} else {
+		fill(dst, q.anywhere)
+	}
+	if nan := window(f.MayNaN, lo, hi); nan != nil && q.nan {
+		for i := range dst {
+			dst[i] |= nan[i]
+		}
+	}
+	if null := window(f.AllNull, lo, hi); null != nil {
+		for i := range dst {
+			dst[i] &^= null[i]
+		}
+	}
+	if q.null {
+		if none := window(f.NoNull, lo, hi); none != nil {
+			for i := range dst {
+				dst[i] |= ^none[i]
+			}
+		} else {
+			fill(dst, true)
+		}
+	}
+}
+
+// within sets the bits of the files between whose bounds the answer may hold.
+func (q *test) within(dst []uint64, f *colstats.Facts, lo, hi int) {
+	var other [chunkWords]uint64
+	more := other[:len(dst)]
+	switch q.edges.len() {
+	case 0:
+		fill(dst, q.start)
+	case 1:
+		if q.start {
+			q.edges.less(dst, f.Lower, lo, hi, 0)
+		} else {
+			q.edges.less(dst, f.Upper, lo, hi, 0)
+			for i := range dst {
+				dst[i] = ^dst[i]
+			}
+		}
+	case 2:
+		if q.start { // below the first edge, or from the second on
+			q.edges.less(dst, f.Lower, lo, hi, 0)
+			q.edges.less(more, f.Upper, lo, hi, 1)
+			for i := range dst {
+				dst[i] |= ^more[i]
+			}
+		} else { // from the first edge to the second
+			q.edges.less(dst, f.Lower, lo, hi, 1)
+			q.edges.less(more, f.Upper, lo, hi, 0)
+			for i := range dst {
+				dst[i] &^= more[i]
+			}
+		}
+	default:
+		q.edges.crosses(dst, f.Lower, f.Upper, lo, hi, q.start)
+	}
+	if q.numbersOnly { // bounds of NaN: all values are NaN
+		q.edges.number(more, f.Lower, lo, hi)
+		for i := range dst {
+			dst[i] &= more[i]
+		}
+	}
+}
+
+// cost compares tests: strings are slow, and so are many edges.
+func (q *test) cost() int {
+	cost := min(q.edges.len(), 3)
+	if _, ok := q.edges.(stringEdges); ok {
+		cost *= 4
+	}
+	return cost
+}
+
+// edges are column values in ascending order, of the physical type of their column's bounds. They run the kernels of
+// that type over the files lo … hi-1 of Arrow arrays.
+type edges interface {
+	len() int
+	less(dst []uint64, bounds arrow.Array, lo, hi, edge int)
+	crosses(dst []uint64, lower, upper arrow.Array, lo, hi int, start bool)
+	number(dst []uint64, bounds arrow.Array, lo, hi int)
+	lessOther(dst []uint64, a, b arrow.Array, lo, hi int)
+}
+
+type (
+	fixedEdges[T int8 | int16 | int32 | int64] []T
+	numberEdges[T float32 | float64]           []T
+	decimalEdges                               []decimal128.Num
+	stringEdges                                []string
+	boolEdges                                  int // one edge, true, or none
+)
+
+func values[T arrow.FixedWidthType](a arrow.Array, lo, hi int) []T {
+	return arrow.GetValues[T](a.Data(), 1)[lo:hi]
+}
+
+func (e fixedEdges[T]) len() int { return len(e) }
+
+func (e fixedEdges[T]) less(dst []uint64, bounds arrow.Array, lo, hi, edge int) {
+	lessThan(dst, values[T](bounds, lo, hi), e[edge])
+}
+
+func (e fixedEdges[T]) crosses(dst []uint64, lower, upper arrow.Array, lo, hi int, start bool) {
+	crosses(dst, values[T](lower, lo, hi), values[T](upper, lo, hi), e, start)
+}
+
+func (e fixedEdges[T]) lessOther(dst []uint64, a, b arrow.Array, lo, hi int) {
+	lessThanOther(dst, values[T](a, lo, hi), values[T](b, lo, hi))
+}
+
+func (fixedEdges[T]) number(dst []uint64, _ arrow.Array, lo, hi int) { fill(dst, true) }
+
+func (e numberEdges[T]) len() int { return len(e) }
+
+func (e numberEdges[T]) less(dst []uint64, bounds arrow.Array, lo, hi, edge int) {
+	lessThan(dst, values[T](bounds, lo, hi), e[edge])
+}
+
+func (e numberEdges[T]) crosses(dst []uint64, lower, upper arrow.Array, lo, hi int, start bool) {
+	crosses(dst, values[T](lower, lo, hi), values[T](upper, lo, hi), e, start)
+}
+
+func (e numberEdges[T]) lessOther(dst []uint64, a, b arrow.Array, lo, hi int) {
+	lessThanOther(dst, values[T](a, lo, hi), values[T](b, lo, hi))
+}
+
+func (numberEdges[T]) number(dst []uint64, bounds arrow.Array, lo, hi int) {
+	isNumber(dst, values[T](bounds, lo, hi))
+}
+
+func (e decimalEdges) len() int { return len(e) }
+
+func (e decimalEdges) less(dst []uint64, bounds arrow.Array, lo, hi, edge int) {
+	lessThanDecimal(dst, values[decimal128.Num](bounds, lo, hi), e[edge])
+}
+
+func (e decimalEdges) crosses(dst []uint64, lower, upper arrow.Array, lo, hi int, start bool) {
+	lowers, uppers := values[decimal128.Num](lower, lo, hi), values[decimal128.Num](upper, lo, hi)
+	crossesFunc(dst, hi-lo, len(e), start,
+		func(i, edge int) bool { return lowers[i].Less(e[edge]) },
+		func(i, edge int) bool { return uppers[i].Less(e[edge]) })
+}
+
+func (decimalEdges) lessOther(dst []uint64, a, b arrow.Array, lo, hi int) {
+	lessThanOtherDecimal(dst, values[decimal128.Num](a, lo, hi), values[decimal128.Num](b, lo, hi))
+}
+
+func (decimalEdges) number(dst []uint64, _ arrow.Array, lo, hi int) { fill(dst, true) }
+
+// texts returns the offsets of the strings lo … hi-1 of an array and what they point into.
+func texts(a arrow.Array, lo, hi int) (offsets []int32, data []byte) {
+	d := a.Data()
+	if b := d.Buffers()[2]; b != nil {
+		data = b.Bytes()
+	}
+	return arrow.GetOffsets[int32](d, 1)[lo : hi+1], data
+}
+
+func (e stringEdges) len() int { return len(e) }
+
+func (e stringEdges) less(dst []uint64, bounds arrow.Array, lo, hi, edge int) {
+	offsets, data := texts(bounds, lo, hi)
+	lessThanString(dst, offsets, data, e[edge])
+}
+
+func (e stringEdges) crosses(dst []uint64, lower, upper arrow.Array, lo, hi int, start bool) {
+	loOffsets, loData := texts(lower, lo, hi)
+	hiOffsets, hiData := texts(upper, lo, hi)
+	crossesFunc(dst, hi-lo, len(e), start,
+		func(i, edge int) bool { return string(loData[loOffsets[i]:loOffsets[i+1]]) < e[edge] },
+		func(i, edge int) bool { return string(hiData[hiOffsets[i]:hiOffsets[i+1]]) < e[edge] })
+}
+
+func (stringEdges) lessOther(dst []uint64, a, b arrow.Array, lo, hi int) {
+	aOffsets, aData := texts(a, lo, hi)
+	bOffsets, bData := texts(b, lo, hi)
+	lessThanOtherString(dst, aOffsets, aData, bOffsets, bData)
+}
+
+func (stringEdges) number(dst []uint64, _ arrow.Array, lo, hi int) { fill(dst, true) }
+
+func (e boolEdges) len() int { return int(e) }
+
+func (boolEdges) less(dst []uint64, bounds arrow.Array, lo, hi, _ int) {
+	d := bounds.Data()
+	notSet(dst, d.Buffers()[1].Bytes(), d.Offset()+lo, hi-lo)
+}
+
+// crosses is for more edges than booleans can have.
+func (boolEdges) crosses(dst []uint64, _, _ arrow.Array, _, _ int, _ bool) { fill(dst, true) }
+
+func (boolEdges) lessOther(dst []uint64, a, b arrow.Array, lo, hi int) {
+	x, y := a.Data(), b.Data()
+	lessThanOtherBit(dst, x.Buffers()[1].Bytes(), x.Offset()+lo, y.Buffers()[1].Bytes(), y.Offset()+lo, hi-lo)
+}
+
+func (boolEdges) number(dst []uint64, _ arrow.Array, lo, hi int) { fill(dst, true) }
+
+// boundedOf returns the bitmap of the files with bounds.
+func boundedOf(f *colstats.Facts) []uint64 {
+	if f.Lower == nil { // the layout demands none, or the column has none that are usable
+		return nil
+	}
+	return f.Bounded
+}
+
+// window returns the words of a bitmap for the files lo … hi-1, or nil.
+func window(bitmap []uint64, lo, hi int) []uint64 {
+	if bitmap == nil {
+		return nil
+	}
+	return bitmap[lo/64 : (hi+63)/64]
+}
+
+func fill(dst []uint64, b bool) {
+	var word uint64
+	if b {
+		word = ^word
+	}
+	for i := range dst {
+		dst[i] = word
+	}
+}
