@@ -35,6 +35,7 @@ var mayImport = map[string][]string{
 	"internal/corpus":    {},
 	"internal/deps":      {},
 	"internal/jsonscan":  {},
+	"internal/leaf":      {},
 	"internal/ordered":   {},
 	"internal/txnfile":   {"action", "conflict"},
 }
