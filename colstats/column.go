@@ -72,6 +72,12 @@ func (t *text) start(row int) int {
 
 func (t *text) at(row int) []byte { return t.bytes[t.start(row):t.ends[row]] }
 
+// truncate makes a string, and so the last one, empty.
+func (t *text) truncate(row int) {
+	start := t.start(row)
+	t.bytes, t.ends[row] = t.bytes[:start], int32(start)
+}
+
 func newColumn(d Demand, table *schema.Table) column {
 	c := column{demand: d, exact: d.Column.Partition, types: d.Column.StatisticsTypes(), prefix: 32}
 	if table != nil && table.StringPrefixLength > 0 {
@@ -122,10 +128,8 @@ func (c *column) reset(row int) {
 	c.known[row] = 0
 	c.nulls[row] = -1
 	if c.class == texts {
-		c.lowerText.bytes = c.lowerText.bytes[:c.lowerText.start(row)]
-		c.upperText.bytes = c.upperText.bytes[:c.upperText.start(row)]
-		c.lowerText.ends[row] = int32(len(c.lowerText.bytes))
-		c.upperText.ends[row] = int32(len(c.upperText.bytes))
+		c.lowerText.truncate(row)
+		c.upperText.truncate(row)
 	}
 }
 
@@ -137,6 +141,24 @@ const (
 	maximum
 	nullCount
 )
+
+// drop forgets one side of what is known of the last row.
+func (c *column) drop(row int, s side) {
+	switch s {
+	case minimum:
+		c.known[row] &^= hasLower
+		if c.class == texts {
+			c.lowerText.truncate(row)
+		}
+	case maximum:
+		c.known[row] &^= hasUpper
+		if c.class == texts {
+			c.upperText.truncate(row)
+		}
+	case nullCount:
+		c.nulls[row] = -1
+	}
+}
 
 // setJSON takes a scalar of the statistics: a number or literal as its text, a string as its characters.
 func (c *column) setJSON(row int, s side, value []byte, quoted bool) {

@@ -1,7 +1,9 @@
 package colstats
 
 import (
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,43 +20,50 @@ func checkedAllocator(t testing.TB) *memory.CheckedAllocator {
 	return mem
 }
 
-// newLayout makes a layout with a demand for every field of a schema: "x long, s.a string, p date", those named in
-// partition being partition columns.
+// newLayout makes a layout with a demand for every leaf of a schema that is written like
+// "x long, s.a string, p date", those named in partition being partition columns.
 func newLayout(t testing.TB, fields string, partition ...string) *Layout {
 	t.Helper()
-	schemaFields := make([]string, 0)
-	names := strings.Split(fields, ", ")
-	for i, f := range names {
+	var schemaFields []string
+	for f := range strings.SplitSeq(fields, ", ") {
 		name, typ, _ := strings.Cut(f, " ")
-		names[i] = name
 		path := strings.Split(name, ".")
-		quoted := fmt.Sprintf("%q", typ)
-		for j := len(path) - 1; j >= 0; j-- {
-			quoted = fmt.Sprintf(`{"name":%q,"type":%s,"nullable":true,"metadata":{}}`, path[j], quoted)
-			if j > 0 {
-				quoted = `{"type":"struct","fields":[` + quoted + `]}`
+		field := fmt.Sprintf("%q", typ)
+		for i := len(path) - 1; i >= 0; i-- {
+			field = fmt.Sprintf(`{"name":%q,"type":%s,"nullable":true,"metadata":{}}`, path[i], field)
+			if i > 0 {
+				field = `{"type":"struct","fields":[` + field + `]}`
 			}
 		}
-		schemaFields = append(schemaFields, quoted)
+		schemaFields = append(schemaFields, field)
 	}
-	return layoutOf(t, `{"type":"struct","fields":[`+strings.Join(schemaFields, ",")+`]}`, partition, names...)
+	return layoutOf(t, `{"type":"struct","fields":[`+strings.Join(schemaFields, ",")+`]}`, partition...)
 }
 
-// layoutOf makes a layout with a demand for each of the named columns, dots between the names of a path.
-func layoutOf(t testing.TB, schemaString string, partition []string, columns ...string) *Layout {
+// layoutOf makes a layout with a demand for every leaf of a schema.
+func layoutOf(t testing.TB, schemaString string, partition ...string) *Layout {
 	t.Helper()
 	table, err := schema.Parse(schemaString, partition, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	layout := &Layout{Table: table}
-	for _, name := range columns {
-		c, err := table.Lookup(strings.Split(name, ".")...)
-		if err != nil {
-			t.Fatal(err)
+	var add func(fields []*schema.Field, path []string)
+	add = func(fields []*schema.Field, path []string) {
+		for _, f := range fields {
+			path := append(slices.Clone(path), f.Name)
+			if f.Type.Kind == schema.Struct {
+				add(f.Type.Nested.Fields, path)
+				continue
+			}
+			c, err := table.Lookup(path...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			layout.Demands = append(layout.Demands, Demand{Column: c, Bounds: true, Nulls: true})
 		}
-		layout.Demands = append(layout.Demands, Demand{Column: c, Bounds: true, Nulls: true})
 	}
+	add(table.Fields, nil)
 	return layout
 }
 
@@ -85,15 +94,32 @@ func boundString(a arrow.Array, row int) string {
 	return strings.ReplaceAll(a.ValueStr(row), MaxString, `\xff`)
 }
 
-// describeStats reads one file's statistics text for a layout with one demand.
-func describeStats(t testing.TB, layout *Layout, stats string, o Options) string {
+// describeFile says what is proven of a layout's columns in one file.
+func describeFile(t testing.TB, layout *Layout, f *File, o Options) []string {
 	t.Helper()
 	o.Allocator = checkedAllocator(t)
 	b := NewBuilder(layout, o)
-	if err := b.Append(&File{Path: "f", Stats: stats}); err != nil {
+	if err := b.Append(f); err != nil {
 		t.Fatal(err)
 	}
-	batch := b.Flush()
-	defer batch.Release()
-	return describe(batch.Facts(0), 0)
+	return describeBatch(b.Flush(), 0)
+}
+
+// describeBatch says what is proven in one row of a batch, which it releases.
+func describeBatch(b *Batch, row int) []string {
+	defer b.Release()
+	facts := make([]string, len(b.facts))
+	for i := range facts {
+		facts[i] = describe(b.Facts(i), row)
+	}
+	return facts
+}
+
+// quoted returns s as a JSON string.
+func quoted(s string) string {
+	b, err := json.Marshal(s)
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
 }

@@ -94,7 +94,7 @@ func (l *Line) scan(text []byte, r *reader) error {
 		}
 		end := l.file(text, i, r)
 		if end >= 0 && l.Path == nil {
-			return l.fail(end-1, "an action without a path")
+			return l.fail(i, "an action without a path")
 		}
 		return end
 	})

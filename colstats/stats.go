@@ -276,15 +276,8 @@ func (r *reader) again(p *partition) bool {
 // that means.
 func (r *reader) drop(sd side) {
 	for i := range r.columns {
-		c := &r.columns[i]
-		switch {
-		case c.exact:
-		case sd == nullCount:
-			c.nulls[r.row] = -1
-		case sd == minimum:
-			c.known[r.row] &^= hasLower
-		default:
-			c.known[r.row] &^= hasUpper
+		if c := &r.columns[i]; !c.exact {
+			c.drop(r.row, sd)
 		}
 	}
 }

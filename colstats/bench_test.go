@@ -1,0 +1,246 @@
+package colstats_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	goccy "github.com/goccy/go-json"
+
+	"github.com/deltaskip/deltaskip/action"
+	"github.com/deltaskip/deltaskip/bench"
+	"github.com/deltaskip/deltaskip/colstats"
+	"github.com/deltaskip/deltaskip/schema"
+)
+
+// A workload is a synthetic commit of adds with sixteen statistics columns.
+type workload struct {
+	lines [][]byte // whole {"add":…} actions
+	stats [][]byte // their statistics
+	bytes int64    // of the lines
+	table *schema.Table
+}
+
+func newWorkload(tb testing.TB, adds int) *workload {
+	tb.Helper()
+	w := bench.Workload{Adds: adds, Seed: 1}
+	files, err := w.Files()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	out := &workload{}
+	for add := range files {
+		line := action.Append(nil, add)
+		out.lines = append(out.lines, line)
+		out.stats = append(out.stats, []byte(add.Stats))
+		out.bytes += int64(len(line))
+	}
+	metadata, err := w.Metadata()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if out.table, err = schema.Parse(metadata.SchemaString, metadata.PartitionColumns, metadata.Configuration); err != nil {
+		tb.Fatal(err)
+	}
+	return out
+}
+
+// layout demands the first n columns that are named, all sixteen for none.
+func (w *workload) layout(tb testing.TB, columns ...string) *colstats.Layout {
+	tb.Helper()
+	layout := &colstats.Layout{Table: w.table}
+	if len(columns) == 0 {
+		for _, f := range w.table.Fields {
+			columns = append(columns, f.Name)
+		}
+	}
+	for _, name := range columns {
+		c, err := w.table.Lookup(name)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		layout.Demands = append(layout.Demands, colstats.Demand{Column: c, Bounds: true, Nulls: true})
+	}
+	return layout
+}
+
+func (w *workload) report(b *testing.B) {
+	b.SetBytes(w.bytes)
+	b.ReportAllocs()
+	b.ReportMetric(float64(len(w.lines))*float64(b.N)/b.Elapsed().Seconds(), "adds/s")
+}
+
+// columnSets are what the benchmarks demand: nothing but paths, the two columns of a typical conflict check, all.
+var columnSets = []struct {
+	name    string
+	columns []string
+}{
+	{"2", []string{"id", "ts"}},
+	{"16", nil},
+}
+
+// BenchmarkActionLine reads whole action lines, as a commit has them, into batches.
+func BenchmarkActionLine(b *testing.B) {
+	w := newWorkload(b, 8192)
+	b.Logf("%d bytes a line, for instance %s", w.bytes/int64(len(w.lines)), w.lines[0])
+	b.Run("columns=0", func(b *testing.B) {
+		var l colstats.Line
+		for b.Loop() {
+			for _, line := range w.lines {
+				if err := l.Scan(line); err != nil {
+					b.Fatal(err)
+				}
+			}
+		}
+		w.report(b)
+	})
+	for _, set := range columnSets {
+		b.Run("columns="+set.name, func(b *testing.B) {
+			builder := colstats.NewBuilder(w.layout(b, set.columns...), colstats.Options{})
+			var l colstats.Line
+			for b.Loop() {
+				for _, line := range w.lines {
+					if err := builder.AppendLine(line, &l); err != nil {
+						b.Fatal(err)
+					}
+				}
+				builder.Flush().Release()
+			}
+			w.report(b)
+		})
+	}
+}
+
+// BenchmarkStatsText reads the same statistics as a checkpoint has them, unescaped.
+func BenchmarkStatsText(b *testing.B) {
+	w := newWorkload(b, 8192)
+	w.bytes = 0
+	for _, s := range w.stats {
+		w.bytes += int64(len(s))
+	}
+	for _, set := range columnSets {
+		b.Run("columns="+set.name, func(b *testing.B) {
+			builder := colstats.NewBuilder(w.layout(b, set.columns...), colstats.Options{})
+			var f colstats.File
+			texts := make([]string, len(w.stats))
+			for i, s := range w.stats {
+				texts[i] = string(s)
+			}
+			for b.Loop() {
+				for _, text := range texts {
+					f.Stats = text
+					if err := builder.Append(&f); err != nil {
+						b.Fatal(err)
+					}
+				}
+				builder.Flush().Release()
+			}
+			w.report(b)
+		})
+	}
+}
+
+// The peers decode the same lines into the smallest structs that hold the demanded leaves: the action, then its
+// statistics. They leave out what the builder does beyond that: dates and timestamps stay text, decimals become floats,
+// and nothing is checked or laid out in columns.
+type peerAction struct {
+	Add *struct {
+		Path            string             `json:"path"`
+		PartitionValues map[string]*string `json:"partitionValues"`
+		DataChange      bool               `json:"dataChange"`
+		Stats           string             `json:"stats"`
+	} `json:"add"`
+}
+
+type peerStats[V, N any] struct {
+	NumRecords *int64 `json:"numRecords"`
+	MinValues  V      `json:"minValues"`
+	MaxValues  V      `json:"maxValues"`
+	NullCount  N      `json:"nullCount"`
+}
+
+type (
+	values2 struct {
+		ID *int64  `json:"id"`
+		TS *string `json:"ts"`
+	}
+	nulls2 struct {
+		ID *int64 `json:"id"`
+		TS *int64 `json:"ts"`
+	}
+	values16 struct {
+		ID        *int64   `json:"id"`
+		TS        *string  `json:"ts"`
+		Day       *string  `json:"day"`
+		User      *string  `json:"user"`
+		Country   *string  `json:"country"`
+		Amount    *float64 `json:"amount"`
+		Price     *float64 `json:"price"`
+		Quantity  *int32   `json:"quantity"`
+		Score     *float32 `json:"score"`
+		Session   *string  `json:"session"`
+		Latitude  *float64 `json:"latitude"`
+		Longitude *float64 `json:"longitude"`
+		Small     *int16   `json:"small"`
+		Tiny      *int8    `json:"tiny"`
+		Local     *string  `json:"local"`
+		Sequence  *int64   `json:"sequence"`
+	}
+	nulls16 struct {
+		ID, TS, Day, User, Country, Amount, Price, Quantity, Score, Session, Latitude, Longitude, Small, Tiny, Local, Sequence *int64
+	}
+)
+
+func BenchmarkActionLinePeers(b *testing.B) {
+	w := newWorkload(b, 1024)
+	peers := []struct {
+		name      string
+		unmarshal func([]byte, any) error
+	}{{"goccy", goccy.Unmarshal}, {"encodingjson", json.Unmarshal}}
+	for _, peer := range peers {
+		b.Run(fmt.Sprintf("peer=%s/columns=2", peer.name), func(b *testing.B) {
+			benchmarkPeer[peerStats[values2, nulls2]](b, w, peer.unmarshal)
+		})
+		b.Run(fmt.Sprintf("peer=%s/columns=16", peer.name), func(b *testing.B) {
+			benchmarkPeer[peerStats[values16, nulls16]](b, w, peer.unmarshal)
+		})
+	}
+}
+
+func benchmarkPeer[S any](b *testing.B, w *workload, unmarshal func([]byte, any) error) {
+	for b.Loop() {
+		for _, line := range w.lines {
+			var a peerAction
+			if err := unmarshal(line, &a); err != nil {
+				b.Fatal(err)
+			}
+			var s S
+			if err := unmarshal([]byte(a.Add.Stats), &s); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	w.report(b)
+}
+
+// What the benchmarks measure is worth something only if it is the same work: the peers must find every leaf.
+func TestPeersReadTheWorkload(t *testing.T) {
+	w := newWorkload(t, 8)
+	for i, line := range w.lines {
+		var a peerAction
+		if err := goccy.Unmarshal(line, &a); err != nil {
+			t.Fatal(err)
+		}
+		if a.Add.Stats != string(w.stats[i]) {
+			t.Errorf("statistics %s, want %s", a.Add.Stats, w.stats[i])
+		}
+		var s peerStats[values16, nulls16]
+		if err := goccy.Unmarshal(w.stats[i], &s); err != nil {
+			t.Fatal(err)
+		}
+		if s.MinValues.Sequence == nil || s.MaxValues.Session == nil || s.NullCount.Latitude == nil || strings.Contains(a.Add.Stats, "null,") {
+			t.Errorf("leaves are missing from %s", w.stats[i])
+		}
+	}
+}
