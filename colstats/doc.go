@@ -4,7 +4,7 @@
 //	a file's statistics text ─── Builder.Append ──────┤                 ┌── Facts(0): Lower, Upper, NoNull, …
 //	stats_parsed leaves ──────── NewBatch(Raw) ───────┼── rules.go ── Batch ── Facts(1)
 //	row group footers ────────── NewBatch(Raw.Hull) ──┘                 └── Path(row)
-//	rows of a data file ──────── FactsFromValues ──────────────────────────── Facts
+//	rows of a data file ──────── BatchFromValues ─────────────── Batch of rows ── Facts(0)
 //
 // A [Layout] lists what a program wants to know. Readers decode those leaves and nothing else, and one place (rules.go)
 // decides what a leaf proves, following the Delta protocol's "Per-file Statistics" and "Partition Value Serialization".

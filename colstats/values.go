@@ -6,6 +6,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/deltaskip/deltaskip/schema"
 )
@@ -40,4 +41,34 @@ func FactsFromValues(c *schema.Column, values arrow.Array) (*Facts, error) {
 		}
 	}
 	return f, nil
+}
+
+// BatchFromValues presents n rows as files of one row each: values[i] holds the values of the column of demand i, of the
+// type that [FactsFromValues] wants. The batch retains the arrays; it has no paths. The error is about values itself.
+func BatchFromValues(layout *Layout, n int, values []arrow.Array) (*Batch, error) {
+	if len(values) != len(layout.Demands) || n < 0 || n > MaxBatchLen {
+		return nil, fmt.Errorf("colstats: %d rows of %d columns for %d demands", n, len(values), len(layout.Demands))
+	}
+	b := &Batch{layout: layout, n: n, facts: make([]Facts, len(values)), mem: memory.DefaultAllocator}
+	for i, v := range values {
+		if v.Len() != n {
+			return nil, fmt.Errorf("colstats: %d values in a batch of %d rows", v.Len(), n)
+		}
+		f, err := FactsFromValues(layout.Demands[i].Column, v)
+		if err != nil {
+			return nil, err
+		}
+		if !layout.Demands[i].Bounds {
+			f.Lower, f.Upper, f.Bounded, f.MayNaN = nil, nil, nil, nil
+		}
+		b.facts[i] = *f
+	}
+	for i := range b.facts {
+		if f := &b.facts[i]; f.Lower != nil {
+			f.Lower.Retain()
+			f.Upper.Retain()
+		}
+	}
+	b.refs.Store(1)
+	return b, nil
 }
