@@ -354,7 +354,9 @@ func (d *decoder) deletionVector(to **DeletionVector) {
 			d.string(&v.PathOrInlineDV)
 		case "offset":
 			var offset int32
-			d.int32(&offset)
+			if d.int32(&offset); offset < 0 {
+				d.fail("a negative offset")
+			}
 			v.Offset = &offset
 		case "sizeInBytes":
 			d.int32(&v.SizeInBytes)

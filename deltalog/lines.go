@@ -8,6 +8,7 @@ import (
 	"io"
 	"iter"
 	"math"
+	"sync"
 
 	"github.com/deltaskip/deltaskip/action"
 	"github.com/deltaskip/deltaskip/colstats"
@@ -28,11 +29,20 @@ type place struct {
 	line   int32 // counted from 1
 }
 
-// A chunk is a run of lines in log order, the unit of parallel work.
+// A chunk is a run of lines in log order, the unit of parallel work. Who has read it gives it back to spare.
 type chunk struct {
 	text   []byte
 	ends   []int // of each line in text
 	places []place
+}
+
+// spare holds chunks that are no longer read.
+var spare = sync.Pool{New: func() any { return &chunk{text: make([]byte, 0, chunkBytes+chunkBytes/8)} }}
+
+func newChunk() *chunk {
+	c := spare.Get().(*chunk)
+	c.text, c.ends, c.places = c.text[:0], c.ends[:0], c.places[:0]
+	return c
 }
 
 // lines yields the lines of the chunk.
@@ -52,7 +62,7 @@ func (c *chunk) lines() iter.Seq2[place, []byte] {
 // not opened.
 func (l *Log) chunks(ctx context.Context, commits []CommitFile, wanted func(commit int) bool, keep func(place) bool) iter.Seq2[*chunk, error] {
 	return func(yield func(*chunk, error) bool) {
-		c := &chunk{}
+		c := newChunk()
 		for opened, err := range l.opened(ctx, commits, wanted) {
 			if err != nil {
 				yield(nil, err)
@@ -94,7 +104,7 @@ func (l *Log) split(o openCommit, keep func(place) bool, c **chunk, yield func(*
 			if !yield(next, nil) {
 				return false, nil
 			}
-			*c = &chunk{text: make([]byte, 0, chunkBytes+chunkBytes/8)}
+			*c = newChunk()
 		}
 	}
 	return true, nil

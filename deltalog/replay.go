@@ -133,6 +133,7 @@ func (r *replay) key(path, deletionVector []byte) xxh3.Uint128 {
 
 // scan finds out what the lines of a chunk are.
 func (r *replay) scan(c *chunk, commits []CommitFile) (found, error) {
+	defer spare.Put(c)
 	f := found{keys: make([]keyAt, 0, len(c.ends))}
 	var line colstats.Line
 	for at, text := range c.lines() {

@@ -235,6 +235,7 @@ func (s *Snapshot) live(lines []lineSet) func(context.Context) iter.Seq2[*chunk,
 
 // batch decodes a chunk of adds.
 func (s *Snapshot) batch(layout *colstats.Layout, o colstats.Options, c *chunk) (*colstats.Batch, error) {
+	defer spare.Put(c)
 	b := colstats.NewBuilder(layout, o)
 	var line colstats.Line
 	for at, text := range c.lines() {
@@ -280,6 +281,7 @@ func actions[A action.Action](
 			}
 		}
 		read := func(_ context.Context, c *chunk) ([]A, error) {
+			defer spare.Put(c)
 			list := make([]A, 0, len(c.ends))
 			for at, text := range c.lines() {
 				a, err := parse[A](text)
