@@ -1,0 +1,143 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-json"
+	"github.com/spf13/cobra"
+
+	"github.com/deltaskip/deltaskip/action"
+	"github.com/deltaskip/deltaskip/deltalog"
+)
+
+func (a *app) snapshotCommand() *cobra.Command {
+	var version int64
+	cmd := &cobra.Command{
+		Use:   "snapshot TABLE",
+		Short: "Show the table at a version: protocol, metadata, files",
+		Long: `snapshot reads the log up to a version and shows what the table is made of. With
+--format json it lists every file with its partition values, statistics and deletion
+vector, sorted by path.`,
+		Example: `  deltaskip snapshot ./events
+  deltaskip snapshot ./events --version 3 --format json`,
+		Args: oneTable,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t, err := a.openTable(cmd.Context(), args[0], version)
+			if err != nil {
+				return err
+			}
+			defer t.Close()
+			if a.json() {
+				return a.printSnapshotJSON(cmd.Context(), t.snapshot)
+			}
+			return a.printSnapshotText(cmd.Context(), t.snapshot)
+		},
+	}
+	cmd.Flags().Int64Var(&version, "version", latest, "table version; the latest by default")
+	return cmd
+}
+
+// A fileJSON is what the answer says of a file, spelled as in the log.
+type fileJSON struct {
+	Path            string             `json:"path"`
+	PartitionValues map[string]*string `json:"partitionValues"`
+	Size            int64              `json:"size"`
+	Stats           *string            `json:"stats"`
+	DeletionVector  *vectorJSON        `json:"deletionVector"`
+}
+
+type vectorJSON struct {
+	StorageType    string `json:"storageType"`
+	PathOrInlineDV string `json:"pathOrInlineDv"`
+	Offset         *int32 `json:"offset,omitempty"`
+	SizeInBytes    int32  `json:"sizeInBytes"`
+	Cardinality    int64  `json:"cardinality"`
+}
+
+type snapshotJSON struct {
+	Version  int64           `json:"version"`
+	Protocol json.RawMessage `json:"protocol"`
+	Metadata json.RawMessage `json:"metadata"`
+	NumFiles int             `json:"numFiles"`
+	Files    []fileJSON      `json:"files"`
+}
+
+func (a *app) printSnapshotJSON(ctx context.Context, s *deltalog.Snapshot) error {
+	out := snapshotJSON{Version: s.Version, Protocol: body(s.Protocol), Metadata: body(s.Metadata), Files: []fileJSON{}}
+	bar := a.progress(-1, "files")
+	for add, err := range s.Adds(ctx) {
+		if err != nil {
+			return err
+		}
+		out.Files = append(out.Files, newFileJSON(add))
+		_ = bar.Add(1)
+	}
+	_ = bar.Finish()
+	slices.SortFunc(out.Files, func(x, y fileJSON) int { return strings.Compare(x.Path, y.Path) })
+	out.NumFiles = len(out.Files)
+	return buffered(a.stdout, func(w *bufio.Writer) error { return printJSON(w, out) })
+}
+
+func newFileJSON(add *action.Add) fileJSON {
+	f := fileJSON{Path: add.Path, PartitionValues: add.PartitionValues, Size: add.Size}
+	if f.PartitionValues == nil {
+		f.PartitionValues = map[string]*string{}
+	}
+	if add.Stats != "" {
+		f.Stats = &add.Stats
+	}
+	if dv := add.DeletionVector; dv != nil {
+		f.DeletionVector = &vectorJSON{dv.StorageType, dv.PathOrInlineDV, dv.Offset, dv.SizeInBytes, dv.Cardinality}
+	}
+	return f
+}
+
+// body returns the JSON of an action without the object around it that names it.
+func body(a action.Action) json.RawMessage {
+	line := action.Append(nil, a)
+	return line[len(`{"":`)+len(a.Name()) : len(line)-len(`}`)]
+}
+
+func (a *app) printSnapshotText(ctx context.Context, s *deltalog.Snapshot) error {
+	table, err := s.Table()
+	if err != nil {
+		return err
+	}
+	var files, bytes, withStats, withVector int64
+	for add, err := range s.Adds(ctx) {
+		if err != nil {
+			return err
+		}
+		files++
+		bytes += add.Size
+		if add.Stats != "" {
+			withStats++
+		}
+		if add.DeletionVector != nil {
+			withVector++
+		}
+	}
+	return buffered(a.stdout, func(w *bufio.Writer) error {
+		fmt.Fprintf(w, "version %d\n", s.Version)
+		fmt.Fprintf(w, "protocol reader %d, writer %d", s.Protocol.MinReaderVersion, s.Protocol.MinWriterVersion)
+		if features := s.Protocol.WriterFeatures; len(features) > 0 {
+			fmt.Fprintf(w, " (%s)", strings.Join(features, ", "))
+		}
+		fmt.Fprintf(w, "\nfiles %d, %d bytes; %d with statistics, %d with a deletion vector\n", files, bytes, withStats, withVector)
+		if len(table.PartitionColumns) > 0 {
+			fmt.Fprintf(w, "partitioned by %s\n", strings.Join(table.PartitionColumns, ", "))
+		}
+		for _, field := range table.Fields {
+			fmt.Fprintf(w, "  %s %s\n", field.Name, field.Type)
+		}
+		for _, key := range slices.Sorted(maps.Keys(s.Metadata.Configuration)) {
+			fmt.Fprintf(w, "  %s = %s\n", key, s.Metadata.Configuration[key])
+		}
+		return nil
+	})
+}
