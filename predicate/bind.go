@@ -27,6 +27,9 @@ func Bind(e Expr, t *schema.Table, env Env) (*Predicate, error) {
 			Message: fmt.Sprintf("a filter is boolean, but %s is %s", e, root.Type()),
 		}
 	}
+	if root, err = b.sharpen(root); err != nil {
+		return nil, err
+	}
 	return &Predicate{Root: root, Table: t, Env: env, SQL: e.String()}, nil
 }
 

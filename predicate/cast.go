@@ -287,6 +287,9 @@ func castToDecimal(v Value, to schema.Type) (Value, error) {
 		if n, scale, ok = parseDecimal(trimAll(v.S)); !ok {
 			return Value{}, castInvalid(v, to)
 		}
+		if n.Sign() != 0 && decimalDigits(n)-scale > maxPrecision {
+			return Value{}, &EvalError{Class: "NUMERIC_OUT_OF_SUPPORTED_RANGE", Message: v.SQL() + " has more than 38 digits"}
+		}
 	default:
 		return Value{}, castUnsupported(v, to)
 	}
@@ -333,10 +336,15 @@ func castToString(v Value, env *Env) (string, error) {
 		return strconv.FormatBool(v.I != 0), nil
 	case schema.Byte, schema.Short, schema.Integer, schema.Long:
 		return strconv.FormatInt(v.I, 10), nil
-	case schema.Float:
-		return formatFloat(v.F, 32), nil
-	case schema.Double:
-		return formatFloat(v.F, 64), nil
+	case schema.Float, schema.Double:
+		size := 64
+		if v.Type.Kind == schema.Float {
+			size = 32
+		}
+		if text := formatFloat(v.F, size); !javaDependent(v.F, text, size) {
+			return text, nil
+		}
+		return "", &UnsupportedError{Reason: "the text of " + v.SQL() + " depends on the version of Java"}
 	case schema.Decimal:
 		return formatDecimal(v.D, v.Type.Scale), nil
 	case schema.String, schema.Binary:
@@ -378,13 +386,34 @@ func formatFloat(f float64, size int) string {
 	}
 	mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(f, 'E', -1, size), "E")
 	if !strings.Contains(mantissa, ".") {
-		mantissa += ".0"
+		// Java writes two digits, and the nearest two: 4.9E-324 where 5E-324 would do.
+		text := strconv.FormatFloat(f, 'E', 1, size)
+		if nearest, err := strconv.ParseFloat(text, size); err == nil && nearest == f {
+			mantissa, exponent, _ = strings.Cut(text, "E")
+		} else {
+			mantissa += ".0"
+		}
 	}
 	sign := ""
 	if exponent[0] == '-' {
 		sign = "-"
 	}
 	return mantissa + "E" + sign + strings.TrimLeft(exponent[1:], "0")
+}
+
+// javaDependent says whether a Java before 19 may write more digits than are needed (JDK-4511638): of powers of two and of whole
+// numbers too large for the type to count one by one, unless the text is exact and the number fits a long.
+func javaDependent(f float64, text string, size int) bool {
+	if !strings.Contains(text, "E") {
+		return false
+	}
+	mantissa, _ := math.Frexp(math.Abs(f))
+	whole := f == math.Trunc(f) && (size == 32 || math.Abs(f) >= 1<<53)
+	if mantissa != 0.5 && !whole {
+		return false
+	}
+	exact, ok := new(big.Rat).SetString(text)
+	return !ok || math.Abs(f) >= 1<<63 || exact.Cmp(new(big.Rat).SetFloat64(f)) != 0
 }
 
 func castToDatetime(v Value, to schema.Type, env *Env) (Value, error) {
@@ -400,7 +429,9 @@ func castToDatetime(v Value, to schema.Type, env *Env) (Value, error) {
 		case schema.Date:
 			out.I, ok = parseDate(v.S)
 		case schema.Timestamp:
-			out.I, ok = parseTimestamp(v.S, zone)
+			if out.I, ok = parseTimestamp(v.S, zone); !ok && isTimeAlone(v.S) {
+				return Value{}, &UnsupportedError{Reason: "a time without a date is of the day of evaluation"}
+			}
 		case schema.TimestampNTZ:
 			out.I, _, ok = parseTimestampNTZ(v.S)
 		}
@@ -449,10 +480,8 @@ func castToDatetime(v Value, to schema.Type, env *Env) (Value, error) {
 		switch {
 		case math.IsNaN(v.F) || math.IsInf(v.F, 0):
 			return Value{}, castInvalid(v, to)
-		case micros >= math.MaxInt64:
-			out.I = math.MaxInt64
-		case micros <= math.MinInt64:
-			out.I = math.MinInt64
+		case micros >= math.MaxInt64 || micros < math.MinInt64:
+			return Value{}, castOverflow(v, to)
 		default:
 			out.I = int64(micros)
 		}

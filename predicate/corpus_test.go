@@ -18,7 +18,6 @@ var raisedByRows = map[string]bool{
 	"part_str_int_date ps = pd": true, "part_str_int_date ps = 0": true, "part_str_int_date `ps` = 12": true,
 	"part_str_int_date pi + 1 > 2": true, "part_float_long_ntz `pl` + 1 > -1": true,
 	"char_varchar `pc` = 19": true, "clustered_plike `c` = 16": true, "colmap_name `part2` = 12": true,
-	"dv_checkpoint (NOT ((cast(`k` AS decimal(38,4)) > 29 AND `s` IN ('k03-4a', 'k15-'))) OR (NOT (`id` <> 215) OR (`g` = 2147483647 AND `g` + 1 > 0)))": true,
 }
 
 func TestCorpusBinds(t *testing.T) {

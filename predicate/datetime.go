@@ -165,8 +165,8 @@ func isSpecialDatetime(s string) bool {
 	return false
 }
 
-// dateSegments reads up to three numbers separated by dashes, as [+-]y…y[-[m]m[-[d]d]], and what follows them.
-func dateSegments(s string) (year int64, month, day int, rest string, ok bool) {
+// dateSegments reads up to three numbers separated by dashes, as [+-]yyyy*[-[m]m[-[d]d]], and what follows them.
+func dateSegments(s string, maxYearDigits int) (year int64, month, day int, rest string, ok bool) {
 	negative := false
 	if s != "" && (s[0] == '-' || s[0] == '+') {
 		negative = s[0] == '-'
@@ -178,7 +178,7 @@ func dateSegments(s string) (year int64, month, day int, rest string, ok bool) {
 		for n < len(s) && '0' <= s[n] && s[n] <= '9' {
 			n++
 		}
-		if n > 7 || i == 0 && n < 4 || i > 0 && (n < 1 || n > 2) {
+		if i == 0 && (n < 4 || n > maxYearDigits) || i > 0 && (n < 1 || n > 2) {
 			return 0, 0, 0, "", false
 		}
 		segments[i] = 0
@@ -205,79 +205,75 @@ func dateSegments(s string) (year int64, month, day int, rest string, ok bool) {
 // T does not matter.
 func parseDate(s string) (days int64, ok bool) {
 	s = trimAll(s)
-	year, month, day, rest, ok := dateSegments(s)
-	if !ok || rest != "" && rest[0] != ' ' && rest[0] != 'T' {
-		return 0, false
-	}
-	if rest != "" && strings.Count(strings.TrimLeft(s[:len(s)-len(rest)], "+-"), "-") < 2 {
+	year, month, day, rest, ok := dateSegments(s, maxYearDigits+1)
+	if !ok || rest != "" && (rest[0] != ' ' && rest[0] != 'T' || !isFullDate(s, rest)) {
 		return 0, false
 	}
 	days = daysOf(year, month, day)
 	return days, days == int64(int32(days))
 }
 
-// wallClock is a timestamp as text gives it, before its zone is applied.
+// A wallClock is a timestamp as text gives it, before its zone is applied.
 type wallClock struct {
-	date bool // a date was given; else only a time
-	days int64
-	time int64 // microseconds of the day
-	zone string
+	timeOnly bool // no date was given
+	days     int64
+	time     int64  // microseconds of the day
+	zone     string // empty where there is none
 }
 
-// parseWallClock reads a timestamp as Spark casts one (DateTimeUtils.parseTimestampString):
-// [+-]y…y[-[m]m[-[d]d[(' '|T)[h]h[:[m]m[:[s]s[.f…f]]]][zone]]], or a time alone after an optional T.
+// maxYearDigits of a timestamp's text; a date's may have one more.
+const maxYearDigits = 6
+
+// parseWallClock reads a timestamp as Spark casts one (DateTimeUtils.parseTimestampString): a date as parseDate
+// takes it, of which only a full one may have a time after a space or a T, [h]h[:[m]m[:[s]s[.f…f][zone]]], or a time alone.
 func parseWallClock(s string) (w wallClock, ok bool) {
 	s = trimAll(s)
-	if s == "" {
-		return w, false
-	}
-	year, month, day, rest, ok := dateSegments(s)
+	year, month, day, rest, ok := dateSegments(s, maxYearDigits)
 	switch {
-	case ok:
-		w.date, w.days = true, daysOf(year, month, day)
-		if rest == "" {
-			return w, true
-		}
-		if strings.Count(strings.TrimLeft(s[:len(s)-len(rest)], "+-"), "-") < 2 || rest[0] != ' ' && rest[0] != 'T' {
+	case ok && rest == "":
+		w.days = daysOf(year, month, day)
+		return w, true
+	case ok && isFullDate(s, rest) && (rest[0] == ' ' || rest[0] == 'T'):
+		w.days = daysOf(year, month, day)
+		s = rest[1:]
+	case strings.HasPrefix(s, "T"):
+		w.timeOnly = true
+		s = s[1:]
+	default:
+		w.timeOnly = true
+		if len(s) < 2 || s[1] != ':' && (len(s) < 3 || s[2] != ':') {
 			return w, false
 		}
-		if s = rest[1:]; s == "" {
-			return w, true
-		}
-	case s[0] == 'T':
-		s = s[1:]
 	}
 	var parts [3]int64
-	count := 0
-	for ; count < 3; count++ {
+	for i := range parts {
 		n := 0
 		for n < len(s) && '0' <= s[n] && s[n] <= '9' {
-			n++
+			parts[i] = parts[i]*10 + int64(s[n]-'0')
+			if n++; n > 2 {
+				return w, false
+			}
 		}
-		if n < 1 || n > 2 {
+		if n == 0 {
 			return w, false
 		}
-		for _, digit := range s[:n] {
-			parts[count] = parts[count]*10 + int64(digit-'0')
-		}
-		if s = s[n:]; count == 2 || s == "" || s[0] != ':' {
+		s = s[n:]
+		if s == "" || i == 2 {
 			break
+		}
+		if s[0] != ':' {
+			return w, false
 		}
 		s = s[1:]
 	}
 	if parts[0] > 23 || parts[1] > 59 || parts[2] > 59 {
 		return w, false
 	}
-	if !w.date && count == 0 {
-		return w, false // 12 alone is neither a year nor a time
-	}
 	w.time = ((parts[0]*60+parts[1])*60 + parts[2]) * microsPerSecond
-	if count == 2 && s != "" && s[0] == '.' {
+	if strings.HasPrefix(s, ".") {
 		s = s[1:]
-		unit := int64(microsPerSecond)
-		for s != "" && '0' <= s[0] && s[0] <= '9' {
-			unit /= 10 // digits beyond microseconds are cut
-			w.time += int64(s[0]-'0') * unit
+		for unit := int64(microsPerSecond / 10); s != "" && '0' <= s[0] && s[0] <= '9'; unit /= 10 {
+			w.time += int64(s[0]-'0') * unit // digits beyond microseconds are cut
 			s = s[1:]
 		}
 	}
@@ -285,28 +281,44 @@ func parseWallClock(s string) (w wallClock, ok bool) {
 	return w, true
 }
 
+// isFullDate says whether a date has all three segments; rest is what follows it in s.
+func isFullDate(s, rest string) bool {
+	return strings.Count(strings.TrimLeft(s[:len(s)-len(rest)], "+-"), "-") == 2
+}
+
+// isTimeAlone says whether a text is a time without a date, which Spark reads as a time of today.
+func isTimeAlone(s string) bool {
+	w, ok := parseWallClock(s)
+	return ok && w.timeOnly
+}
+
+// micros is the wall clock reading, and false where it is out of range.
+func (w wallClock) micros() (int64, bool) {
+	if w.days < 0 {
+		return mulAdd(w.days+1, microsPerDay, w.time-microsPerDay) // the first of all days is out of range, not its end
+	}
+	return mulAdd(w.days, microsPerDay, w.time)
+}
+
 // parseTimestamp reads an instant; a text without a zone is in the given one, nil being UTC.
 func parseTimestamp(s string, zone *time.Location) (micros int64, ok bool) {
 	w, ok := parseWallClock(s)
-	if !ok || !w.date {
-		return 0, false // a time alone is today's, which is not deterministic
+	if !ok || w.timeOnly {
+		return 0, false
 	}
 	if w.zone != "" {
 		if zone, ok = parseZone(w.zone); !ok {
 			return 0, false
 		}
 	}
-	local, ok := mulAdd(w.days, microsPerDay, w.time)
-	if !ok {
-		return 0, false
-	}
-	return instantMicros(local, zone), true
+	local, ok := w.micros()
+	return instantMicros(local, zone), ok
 }
 
 // parseTimestampNTZ reads a wall clock reading; a zone is allowed and has no effect.
 func parseTimestampNTZ(s string) (micros int64, zoned, ok bool) {
 	w, ok := parseWallClock(s)
-	if !ok || !w.date {
+	if !ok || w.timeOnly {
 		return 0, false, false
 	}
 	if w.zone != "" {
@@ -314,7 +326,7 @@ func parseTimestampNTZ(s string) (micros int64, zoned, ok bool) {
 			return 0, false, false
 		}
 	}
-	micros, ok = mulAdd(w.days, microsPerDay, w.time)
+	micros, ok = w.micros()
 	return micros, w.zone != "", ok
 }
 

@@ -233,7 +233,11 @@ func divideByZero() error {
 }
 
 func arithOverflow(t schema.Type) error {
-	return &EvalError{Class: "ARITHMETIC_OVERFLOW", Message: t.String() + " overflow"}
+	class := "ARITHMETIC_OVERFLOW"
+	if t.Kind == schema.Byte || t.Kind == schema.Short {
+		class = "BINARY_ARITHMETIC_OVERFLOW"
+	}
+	return &EvalError{Class: class, Message: t.String() + " overflow"}
 }
 
 func evalArith(e *Arith, env *Env, row Row) (Value, error) {

@@ -160,3 +160,39 @@ var (
 	longType    = schema.Type{Kind: schema.Long}
 	doubleType  = schema.Type{Kind: schema.Double}
 )
+
+// withChildren is e with other children, in the order of Children.
+func withChildren(e Expr, children []Expr) Expr {
+	switch e := e.(type) {
+	case *Compare:
+		return &Compare{Op: e.Op, L: children[0], R: children[1]}
+	case *And:
+		return &And{Args: children}
+	case *Or:
+		return &Or{Args: children}
+	case *Not:
+		return &Not{X: children[0]}
+	case *IsNull:
+		return &IsNull{X: children[0]}
+	case *In:
+		return &In{X: children[0], List: children[1:]}
+	case *Like:
+		return &Like{X: children[0], Pattern: children[1], Escape: e.Escape, Fold: e.Fold}
+	case *Arith:
+		return &Arith{Op: e.Op, L: children[0], R: children[1], Try: e.Try, Typ: e.Typ}
+	case *Cast:
+		return &Cast{X: children[0], To: e.To, Try: e.Try}
+	case *Call:
+		return &Call{Name: e.Name, Args: children, Fn: e.Fn, Typ: e.Typ}
+	case *Case:
+		out := &Case{Whens: make([]When, len(e.Whens)), Typ: e.Typ}
+		for i := range e.Whens {
+			out.Whens[i] = When{If: children[2*i], Then: children[2*i+1]}
+		}
+		if e.Else != nil {
+			out.Else = children[len(children)-1]
+		}
+		return out
+	}
+	return e
+}

@@ -3,6 +3,7 @@ package predicate
 import (
 	"encoding/hex"
 	"fmt"
+	"math"
 	"math/big"
 	"strconv"
 	"strings"
@@ -573,7 +574,7 @@ func (p *parser) number(sign string) (Expr, error) {
 	}
 	float := func(kind schema.Kind, bits int) (Expr, error) {
 		f, err := strconv.ParseFloat(digits, bits)
-		if err != nil {
+		if exact, _ := strconv.ParseFloat(digits, 64); err != nil || bits == 32 && math.Abs(exact) > math.MaxFloat32 {
 			return nil, outOfRange(kind.String())
 		}
 		return &Literal{Value: FloatOf(kind, f)}, nil
@@ -742,7 +743,7 @@ func (p *parser) typedLiteral(name string) (Expr, error) {
 		}
 	case "TIMESTAMP", "TIMESTAMP_LTZ":
 		// Without a zone it means an instant of the session's zone, which binding knows.
-		if _, ok := parseTimestamp(text, nil); ok || isSpecialDatetime(text) {
+		if _, ok := parseTimestamp(text, nil); ok || isSpecialDatetime(text) || isTimeAlone(text) {
 			return &Cast{X: literal, To: schema.Type{Kind: schema.Timestamp}}, nil
 		}
 	case "TIMESTAMP_NTZ":

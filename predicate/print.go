@@ -175,6 +175,10 @@ func (v Value) SQL() string {
 		if math.IsNaN(v.F) || math.IsInf(v.F, 0) {
 			return "CAST('" + formatFloat(v.F, 64) + "' AS " + t.String() + ")"
 		}
+		if t.Kind == schema.Float && math.Abs(v.F) == math.MaxFloat32 {
+			// Spark takes the shortest text of the greatest float for a number beyond it.
+			return "CAST(" + strconv.FormatFloat(v.F, 'G', -1, 64) + "D AS float)"
+		}
 		if t.Kind == schema.Float {
 			return strconv.FormatFloat(v.F, 'G', -1, 32) + "F"
 		}

@@ -42,13 +42,15 @@ func (op CompareOp) flipped() CompareOp {
 // simplifyCompare brings a comparison of operands of one type into the form that proves most: the constant on the right, the column
 // without a cast. The result has the same value for every row.
 func (b *binder) simplifyCompare(op CompareOp, l, r Expr) Expr {
-	if _, ok := l.(*Literal); ok {
-		l, r, op = r, l, op.flipped()
+	if _, ok := r.(*Literal); !ok || isNullLiteral(l) {
+		if _, ok := l.(*Literal); ok {
+			l, r, op = r, l, op.flipped()
+		}
 	}
 	switch {
 	case isNullLiteral(r) && op == NullSafe:
 		return &IsNull{X: l}
-	case isNullLiteral(r) || isNullLiteral(l):
+	case isNullLiteral(r):
 		return nullBoolean()
 	}
 	if literal, ok := r.(*Literal); ok {
