@@ -51,6 +51,7 @@ type File struct {
 	lim     Limits
 	footer  []byte     // the Thrift struct
 	groups  []rowGroup // positions in footer
+	pairs   int        // position in footer of the list of keys and values; 0 when there is none
 	ordered []bool     // per leaf: min_value and max_value follow the order of its type
 	dataEnd int64      // where the footer begins
 }
@@ -146,6 +147,11 @@ func (f *File) parseFooter() error {
 				}
 				f.groups = append(f.groups, w.rowGroup())
 			})
+		case 5:
+			if t == wireList {
+				f.pairs = w.pos
+			}
+			w.skip(t, 0)
 		case 6:
 			w.bytesField(t, &createdBy)
 		case 7:
@@ -207,6 +213,31 @@ func (w *wire) rowGroup() rowGroup {
 		}
 	})
 	return g
+}
+
+// Metadata returns what the writer noted in the footer under a key, and whether it did.
+func (f *File) Metadata(key string) (value string, ok bool) {
+	if f.pairs == 0 {
+		return "", false
+	}
+	w := &wire{buf: f.footer, pos: f.pairs}
+	w.structList(wireList, func() {
+		var k, v []byte
+		w.structField(wireStruct, func(id int16, t wireType) {
+			switch id {
+			case 1:
+				w.bytesField(t, &k)
+			case 2:
+				w.bytesField(t, &v)
+			default:
+				w.skip(t, 0)
+			}
+		})
+		if w.err == nil && string(k) == key {
+			value, ok = string(v), true
+		}
+	})
+	return value, ok
 }
 
 // RowGroups returns the number of row groups.

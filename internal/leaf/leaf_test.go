@@ -179,10 +179,22 @@ func compareAll(t *testing.T, data []byte, run int) {
 		t.Fatalf("%d row groups, %d rows, %d leaves; Arrow sees %d, %d, %d", ours.RowGroups(), ours.Rows, len(ours.Leaves),
 			theirs.NumRowGroups(), theirs.NumRows(), theirs.MetaData().Schema.NumColumns())
 	}
+	pairs := theirs.MetaData().KeyValueMetadata()
+	for i, key := range pairs.Keys() {
+		if value, ok := ours.Metadata(key); !ok || value != pairs.Values()[i] {
+			t.Fatalf("%s is %q in the footer, %t, Arrow says %q", key, value, ok, pairs.Values()[i])
+		}
+	}
+	if value, ok := ours.Metadata("no such key"); ok {
+		t.Fatalf("a key that is not there has the value %q", value)
+	}
 	for g := range ours.RowGroups() {
 		for l, n := range ours.Leaves {
 			if want := theirs.MetaData().Schema.Column(l).Path(); n.String() != want {
 				t.Fatalf("leaf %d is %s, Arrow says %s", l, n, want)
+			}
+			if want := theirs.MetaData().Schema.Column(l).SchemaNode().FieldID(); n.FieldID != int64(want) {
+				t.Fatalf("leaf %s has id %d, Arrow says %d", n, n.FieldID, want)
 			}
 			want, err := readArrows(theirs, g, l)
 			if err != nil {

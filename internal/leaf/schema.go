@@ -44,7 +44,8 @@ type Node struct {
 	Name     string
 	Parent   *Node // nil for the root
 	Children []*Node
-	Leaf     int // position among the file's leaves; -1 for a group
+	Leaf     int   // position among the file's leaves; -1 for a group
+	FieldID  int64 // by which column mapping finds a column; -1 when the file gives none
 
 	// Def is the definition level from which on an entry has a value of this node, and Rep the repetition level at which
 	// its innermost repeated ancestor (or the node itself) goes on. Optional and Repeated are the node's own.
@@ -107,7 +108,7 @@ type schemaElement struct {
 func (w *wire) schemaElement() schemaElement {
 	e := schemaElement{node: Node{Leaf: -1}}
 	var physical, width, repetition, scale, precision int64
-	converted := int64(-1)
+	converted, fieldID := int64(-1), int64(-1)
 	var name []byte
 	logical := Plain
 	var hasLogical bool
@@ -130,6 +131,8 @@ func (w *wire) schemaElement() schemaElement {
 			w.intField(t, &scale)
 		case 8:
 			w.intField(t, &precision)
+		case 9:
+			w.intField(t, &fieldID)
 		case 10:
 			logical = w.logicalType(t, &e.node, &scale, &precision)
 			hasLogical = true
@@ -150,7 +153,7 @@ func (w *wire) schemaElement() schemaElement {
 		w.fail(corrupt("a decimal of %d digits, %d of them after the point", precision, scale))
 	}
 	n := &e.node
-	n.Name = string(name)
+	n.Name, n.FieldID = string(name), fieldID
 	n.Physical, n.Width, n.Logical = Physical(physical), int(width), logical
 	n.Precision, n.Scale = int(min(precision, 1<<20)), int(min(scale, 1<<20))
 	n.Optional, n.Repeated = repetition == 1, repetition == 2
