@@ -9,10 +9,11 @@ import (
 	"strings"
 )
 
-// CanonicalPath returns the spelling of a file's path by which paths are compared: percent escapes are resolved and
-// "file:/x", "file:///x" and "/x" are the same. A percent sign that begins no escape stands for itself.
+// CanonicalPath returns the spelling of a file's path by which paths are compared, as Delta on Spark does: percent escapes
+// are resolved, "file:/x", "file:///x" and "/x" are the same, and so are "a//b", "./a/b" and "a/b". A percent sign that
+// begins no escape stands for itself.
 func CanonicalPath(path string) string {
-	if strings.IndexByte(path, '%') < 0 && !strings.HasPrefix(path, "file:") {
+	if strings.IndexByte(path, '%') < 0 && !strings.HasPrefix(path, "file:") && !unclean([]byte(path)) {
 		return path
 	}
 	return string(AppendCanonicalPath(nil, []byte(path)))
@@ -26,10 +27,12 @@ func AppendCanonicalPath(dst, path []byte) []byte {
 			path = path[2:]
 		}
 	}
+	start := len(dst)
 	for {
 		i := bytes.IndexByte(path, '%')
 		if i < 0 {
-			return append(dst, path...)
+			dst = append(dst, path...)
+			break
 		}
 		dst = append(dst, path[:i]...)
 		path = path[i:]
@@ -41,6 +44,33 @@ func AppendCanonicalPath(dst, path []byte) []byte {
 		dst = append(dst, unhex(path[1])<<4|unhex(path[2]))
 		path = path[3:]
 	}
+	if unclean(dst[start:]) {
+		dst = appendClean(dst[:start], string(dst[start:]))
+	}
+	return dst
+}
+
+// unclean reports whether a path may have elements that lexical cleaning takes away. Nearly none has.
+func unclean(path []byte) bool {
+	return bytes.HasPrefix(path, []byte("./")) || bytes.Contains(path, []byte("//")) || bytes.Contains(path, []byte("/."))
+}
+
+// appendClean appends the path without needless elements. Scheme and authority stay as they are.
+func appendClean(dst []byte, uri string) []byte {
+	if hasScheme(uri) || strings.HasPrefix(uri, "//") {
+		authority := strings.Index(uri, "//")
+		if authority < 0 {
+			return append(dst, uri...)
+		}
+		end := strings.IndexByte(uri[authority+2:], '/')
+		if end < 0 {
+			return append(dst, uri...)
+		}
+		end += authority + 2
+		dst = append(dst, uri[:end]...)
+		uri = uri[end:]
+	}
+	return append(dst, path.Clean(uri)...)
 }
 
 func isHex(c byte) bool {

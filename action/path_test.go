@@ -24,6 +24,17 @@ func TestCanonicalPath(t *testing.T) {
 		"file:x":            "file:x",
 		"s3://bucket/a%20b": "s3://bucket/a b",
 		"":                  "",
+		"./a":               "a",
+		"d//a":              "d/a",
+		"d/./a":             "d/a",
+		"d/../a":            "a",
+		"../a":              "../a",
+		"a/..b":             "a/..b",
+		"%2e%2fa":           "a",
+		".a":                ".a",
+		"s3://b//a/./c":     "s3://b/a/c",
+		"s3://b":            "s3://b",
+		"file:////a//b":     "//a/b",
 	} {
 		if got := CanonicalPath(path); got != want {
 			t.Errorf("%q: got %q, want %q", path, got, want)
@@ -67,7 +78,8 @@ func FuzzPath(f *testing.F) {
 	f.Add("file:///x/../%2e%2e/y")
 	f.Fuzz(func(t *testing.T, path string) {
 		got := CanonicalPath(path)
-		if want, err := url.PathUnescape(path); err == nil && !strings.HasPrefix(path, "file:") && got != want {
+		want, err := url.PathUnescape(path)
+		if err == nil && !strings.HasPrefix(path, "file:") && !strings.Contains(want, "/.") && !strings.Contains(want, "//") && !strings.HasPrefix(want, "./") && got != want {
 			t.Errorf("%q: got %q, want %q", path, got, want)
 		}
 		name, err := FileName(path)

@@ -98,6 +98,7 @@ func TestReplay(t *testing.T) {
 		{"the last line of a commit counts: remove", [][]string{{addLine("a"), removeLine("a")}}, nil, []string{"a"}},
 		{"a remove of what was never there is a tombstone", [][]string{{removeLine("z")}, {addLine("a")}}, []string{"a"}, []string{"z"}},
 		{"spellings of one path are one file", [][]string{{addLine("a%20b"), addLine("/x")}, {removeLine("a b"), removeLine("file:///x")}}, nil, []string{"a b", "file:///x"}},
+		{"needless elements of a path make no other file", [][]string{{addLine("d/a"), addLine("b")}, {removeLine("d//a"), removeLine("./b")}}, nil, []string{"d//a", "./b"}},
 		{"paths that differ in case are two files", [][]string{{addLine("a")}, {removeLine("A")}}, []string{"a"}, []string{"A"}},
 		{"a deletion vector makes another file", [][]string{{addLine("a")}, {removeLine("a"), withVector(addLine("a"), "v")}}, []string{"a uv@1"}, []string{"a"}},
 		{"order within the commit does not matter for different vectors", [][]string{{addLine("a")}, {withVector(addLine("a"), "v"), removeLine("a")}}, []string{"a uv@1"}, []string{"a"}},
