@@ -11,7 +11,6 @@ import (
 	"os"
 	"path"
 	"slices"
-	"strings"
 	"syscall"
 )
 
@@ -46,7 +45,7 @@ func (l *Local) Close() error { return l.root.Close() }
 // List implements [Store].
 func (l *Local) List(ctx context.Context, dir, startAfter string) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
-		entries, err := l.readDir(dir)
+		names, err := l.readDir(dir)
 		if errors.Is(err, fs.ErrNotExist) {
 			return
 		}
@@ -54,16 +53,17 @@ func (l *Local) List(ctx context.Context, dir, startAfter string) iter.Seq2[Entr
 			yield(Entry{}, wrap(dir, err))
 			return
 		}
-		for _, e := range entries {
+		slices.Sort(names)
+		first, found := slices.BinarySearch(names, startAfter)
+		if found {
+			first++
+		}
+		for _, name := range names[first:] {
 			if err := ctx.Err(); err != nil {
 				yield(Entry{}, wrap(dir, err))
 				return
 			}
-			name := path.Join(dir, e.Name())
-			if name <= startAfter || e.IsDir() {
-				continue
-			}
-			info, err := l.root.Stat(name) // and not e.Info: the target of a link is what counts
+			info, err := l.root.Stat(name) // follows links: their targets are what counts
 			if errors.Is(err, fs.ErrNotExist) {
 				continue // gone since
 			}
@@ -78,8 +78,8 @@ func (l *Local) List(ctx context.Context, dir, startAfter string) iter.Seq2[Entr
 	}
 }
 
-// readDir returns the entries of a folder by name.
-func (l *Local) readDir(dir string) ([]fs.DirEntry, error) {
+// readDir returns the names of what is in a folder and no folder itself.
+func (l *Local) readDir(dir string) ([]string, error) {
 	if err := CheckName(dir); err != nil {
 		return nil, err
 	}
@@ -89,8 +89,13 @@ func (l *Local) readDir(dir string) ([]fs.DirEntry, error) {
 	}
 	defer f.Close()
 	entries, err := f.ReadDir(-1)
-	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
-	return entries, err
+	names := make([]string, 0, len(entries))
+	for _, e := range entries {
+		if !e.IsDir() {
+			names = append(names, path.Join(dir, e.Name()))
+		}
+	}
+	return names, err
 }
 
 // Get implements [Store].
