@@ -38,12 +38,16 @@ type addText struct {
 
 // Commit reads the commit of a version. One that does not exist, or no longer, is [logstore.ErrNotFound].
 func (l *Log) Commit(ctx context.Context, version int64) (*Commit, error) {
-	name := CommitName(version)
-	data, entry, err := l.store.Get(ctx, name, l.o.MaxCommitBytes)
+	data, entry, err := l.store.Get(ctx, CommitName(version), l.o.MaxCommitBytes)
 	if err != nil {
 		return nil, fmt.Errorf("deltalog: %w", err)
 	}
-	c := &Commit{Version: version, Entry: entry}
+	return ParseCommit(version, entry, data)
+}
+
+// ParseCommit reads a commit that is in memory, such as one that this program has just written. It keeps data.
+func ParseCommit(version int64, entry logstore.Entry, data []byte) (*Commit, error) {
+	c, name := &Commit{Version: version, Entry: entry}, entry.Name
 	var scanned colstats.Line
 	n := 0
 	for text := range bytes.Lines(data) {
@@ -96,16 +100,20 @@ func (c *Commit) put(a action.Action) {
 // NumAdds returns the number of adds.
 func (c *Commit) NumAdds() int { return len(c.adds) }
 
-// Adds yields the adds whole, in order. Each is the caller's.
+// Add returns the i-th add whole. It is the caller's.
+func (c *Commit) Add(i int) (*action.Add, error) {
+	a, err := parse[*action.Add](c.adds[i].text)
+	if err != nil {
+		return nil, corrupt(c.Entry.Name, c.adds[i].line, err)
+	}
+	return a, nil
+}
+
+// Adds yields the adds whole, in order. Each is the caller's. After an error nothing follows.
 func (c *Commit) Adds() iter.Seq2[*action.Add, error] {
 	return func(yield func(*action.Add, error) bool) {
-		for _, add := range c.adds {
-			a, err := parse[*action.Add](add.text)
-			if err != nil {
-				yield(nil, corrupt(c.Entry.Name, add.line, err))
-				return
-			}
-			if !yield(a, nil) {
+		for i := range c.adds {
+			if a, err := c.Add(i); !yield(a, err) || err != nil {
 				return
 			}
 		}
