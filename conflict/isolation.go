@@ -65,18 +65,9 @@ var dataOperations = []string{
 	"CREATE OR REPLACE TABLE AS SELECT",
 }
 
-// IsolationOf returns the level that a transaction runs at: the table's, or SnapshotIsolation for one that changes no
-// data. On a WriteSerializable table the kind of operation must change none either.
-func IsolationOf(table *action.Metadata, actions []action.Action, operation string) Isolation {
-	level := tableIsolation(table)
-	if changesData(actions) || level.Level == WriteSerializable && isDataOperation(operation) {
-		return level
-	}
-	return Isolation{SnapshotIsolation, "the transaction changes no data"}
-}
-
-func tableIsolation(table *action.Metadata) Isolation {
-	name, set := table.Configuration[isolationProperty]
+// TableIsolation returns the level that a table asks for: Serializable unless its property says WriteSerializable.
+func TableIsolation(m *action.Metadata) Isolation {
+	name, set := m.Configuration[isolationProperty]
 	if !set {
 		return Isolation{Serializable, "default, " + isolationProperty + " is unset"}
 	}
@@ -85,6 +76,15 @@ func tableIsolation(table *action.Metadata) Isolation {
 		return Isolation{Serializable, fmt.Sprintf("default, the table property %s has the invalid value %q", isolationProperty, name)}
 	}
 	return Isolation{level, "table property " + isolationProperty}
+}
+
+// For returns the level that a transaction runs at on a table of level i: SnapshotIsolation if it changes no data, which on
+// a WriteSerializable table its kind of operation must not do either, and else i.
+func (i Isolation) For(actions []action.Action, operation string) Isolation {
+	if changesData(actions) || i.Level == WriteSerializable && isDataOperation(operation) {
+		return i
+	}
+	return Isolation{SnapshotIsolation, "the transaction changes no data"}
 }
 
 // changesData reports whether some action does more than rearrange rows or keep row tracking's own books.
