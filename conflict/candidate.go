@@ -9,18 +9,29 @@ import (
 
 // A candidate is a transaction as it would be committed next: rebased over the winners checked so far.
 type candidate struct {
-	txn       *Transaction
-	table     string // for messages
-	isolation Isolation
-	blind     bool
-	read      readState
+	// What stays.
+	txn                  *Transaction
+	table                string // for messages
+	isolation            Isolation
+	blind                bool
+	changesMetadata      bool
+	backfill, unbackfill bool // the operations of row tracking that give existing files row ids, or take them away
+	read                 readState
 
+	// What rebasing changes.
 	next     int64 // the version to commit as
 	info     *action.CommitInfo
 	actions  []action.Action  // own slice of shared actions: replace, don't write
-	protocol *action.Protocol // in force: as read, or as adopted from a winner, or the transaction's own
+	protocol *action.Protocol // to be in force: as read, or as adopted from a winner, or the transaction's own
 	metadata *action.Metadata // likewise
 	mark     int64            // row tracking's high-water mark that the transaction has seen; -1 without one
+
+	ids    []string // transaction ids by which a winner turns out to be this transaction's own commit
+	appIDs []string // application ids that count as read
+
+	compiled *probe           // of the reads, bound to bound
+	bound    *action.Metadata // nil before the first
+	counts   Counts
 }
 
 // readState is what the checks look up about the read version.
@@ -47,7 +58,7 @@ func newCandidate(t *Transaction, table string) (*candidate, error) {
 		txn: t, table: table, blind: blind,
 		read: readState{features: supported(t.Protocol), files: map[string]*ReadFile{}},
 		next: t.ReadVersion + 1, info: &action.CommitInfo{}, actions: slices.Clone(t.Actions),
-		protocol: t.Protocol, metadata: t.Metadata, mark: noMark,
+		protocol: t.Protocol, metadata: t.Metadata, mark: noMark, appIDs: t.ReadAppIDs,
 	}
 	if t.CommitInfo != nil {
 		*c.info = *t.CommitInfo
@@ -63,17 +74,21 @@ func newCandidate(t *Transaction, table string) (*candidate, error) {
 		c.protocol = p
 	}
 	if m := first[*action.Metadata](c.actions); m != nil {
-		c.metadata = m
+		c.metadata, c.changesMetadata = m, true
 	}
+	c.backfill = t.operation() == backfillOperation && onlyReadds(t.Actions)
+	c.unbackfill = t.operation() == unbackfillOperation && onlyReadds(t.Actions)
 	if t.Metadata != nil {
 		c.read.partitions = partitionColumns(t.Metadata)
 	}
+	var level Isolation
 	switch {
 	case t.Isolation != nil:
-		c.isolation = *t.Isolation
+		level = *t.Isolation
 	case t.Metadata != nil:
-		c.isolation = IsolationOf(t.Metadata, t.Actions, t.operation())
+		level = TableIsolation(t.Metadata)
 	}
+	c.isolation = level.For(t.Actions, t.operation())
 	return c, nil
 }
 
@@ -94,8 +109,18 @@ func partitionColumns(m *action.Metadata) []partitionColumn {
 	return columns
 }
 
-// changesMetadata reports whether the transaction writes metadata.
-func (c *candidate) changesMetadata() bool { return first[*action.Metadata](c.actions) != nil }
+// probe returns the reads, bound to the metadata that the next winner's files are under: the reads' own, or the last that was
+// adopted. Metadata that the transaction itself writes comes later.
+func (c *candidate) probe(checker *Checker) *probe {
+	m := c.metadata
+	if c.changesMetadata {
+		m = c.txn.Metadata
+	}
+	if c.bound != m {
+		c.compiled, c.bound = checker.newProbe(c.txn.Reads, c.txn.Env, m), m
+	}
+	return c.compiled
+}
 
 // rewrite replaces each action by what edit returns for it; the same action leaves it as it is, nil takes it away.
 func (c *candidate) rewrite(edit func(action.Action) action.Action) {

@@ -1,48 +1,145 @@
 package conflict
 
-import "context"
+import (
+	"context"
+
+	"github.com/deltaskip/deltaskip/vectorized"
+)
 
 // checkAddedFiles looks for a file that the winner added and that the loser should have seen.
-func (c *Checker) checkAddedFiles(ctx context.Context, t *candidate, w *winner) error {
+//
+//	               counted? ──no──► none
+//	                  │
+//	  whole table, or unpartitioned and (mode Off or no reads) ──► the first file
+//	                  │
+//	mode Stats: OR_i (P_i AND D_i) over all files at once ──failed──► fallback event, and
+//	mode Off:   OR_i P_i                                       ◄──────┘
+//
+// skipped reports that statistics removed what mode Off would have called a conflict.
+func (c *Checker) checkAddedFiles(ctx context.Context, t *candidate, w *winner) (skipped *NoConflict, err error) {
 	if !t.countsAdds(w) {
-		return nil
+		return nil, nil
 	}
-	if t.txn.ReadWholeTable || len(t.read.partitions) == 0 {
-		return t.firstAdd(w)
+	partitioned := len(t.read.partitions) > 0
+	switch {
+	case t.txn.ReadWholeTable:
+		return nil, c.firstAdd(t, w, WholeTableRead)
+	case len(t.txn.Reads) == 0 && partitioned:
+		t.counts.FilesConsidered += int64(w.NumAdds())
+		t.counts.SkippedByPartition += int64(w.NumAdds())
+		return nil, nil // as in Delta: nothing tells which partitions were read
+	case len(t.txn.Reads) == 0:
+		return nil, c.firstAdd(t, w, EmptyReadPredicates)
+	case c.o.Mode == Off && !partitioned:
+		return nil, c.firstAdd(t, w, UnpartitionedTable)
 	}
-	if len(t.txn.Reads) == 0 {
-		return nil // as in Delta: on a partitioned table nothing tells which partitions were read
+	p := t.probe(c)
+	if c.o.Mode == Off {
+		return nil, c.checkPartitions(ctx, t, w, p, PartitionsOverlap)
 	}
-	return ErrUnsupportedMode
+	failure := p.failure
+	if failure == nil {
+		var hit *vectorized.Hit
+		var s vectorized.Stats
+		hit, s, failure = w.first(ctx, p.stats, p.statsKey, c.colstats())
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if failure == nil {
+			if !partitioned { // a constant counts as a partition predicate, but mode Off would not have looked
+				s.SkippedByStats, s.SkippedByPartition = s.SkippedByStats+s.SkippedByPartition, 0
+			}
+			t.count(s)
+			if hit != nil {
+				return nil, c.addConflict(ctx, t, w, p, hit)
+			}
+			if s.SkippedByStats > 0 {
+				skipped = &NoConflict{Winner: w.Version, FilesConsidered: s.Considered, FilesSkipped: s.SkippedByStats, Tier: Stats}
+			}
+			return skipped, nil
+		}
+	}
+	c.observe(ctx, Fallback{TxnID: t.info.TxnID(), Winner: w.Version, Class: failureClass(failure), Message: failure.Error()})
+	if !partitioned {
+		return nil, c.firstAdd(t, w, SkippingFailed)
+	}
+	return nil, c.checkPartitions(ctx, t, w, p, SkippingFailed)
 }
 
-// countsAdds reports whether the winner's added files count for the loser at all.
+// countsAdds reports whether the winner's added files count for the loser at all. It only looks at what rebasing doesn't
+// change.
 func (c *candidate) countsAdds(w *winner) bool {
 	switch {
-	case w.adds == 0 || c.blind || c.isolation.Level == SnapshotIsolation:
+	case w.NumAdds() == 0 || c.blind || c.isolation.Level == SnapshotIsolation:
 		return false
-	case w.isBackfill() || w.isUnbackfill() || c.isBackfill() || c.isUnbackfill():
+	case c.backfill || c.unbackfill || w.isBackfill() || w.isUnbackfill():
 		return false // the files are the same as before
 	case c.isolation.Level == WriteSerializable && w.blind():
-		return c.changesMetadata()
+		return c.changesMetadata
 	}
 	return true
 }
 
+// asksStats reports whether a winner's files may have to be compared with the loser's reads by statistics.
+func (c *candidate) asksStats(m Mode) bool {
+	return m == Stats && len(c.txn.Reads) > 0 && !c.txn.ReadWholeTable && !c.blind && c.isolation.Level != SnapshotIsolation
+}
+
+// checkPartitions decides as Delta does: by partition values alone.
+func (c *Checker) checkPartitions(ctx context.Context, t *candidate, w *winner, p *probe, reason Reason) error {
+	if p.off == nil {
+		return c.firstAdd(t, w, PredicateNotUsable)
+	}
+	hit, s, err := w.first(ctx, p.off, p.offKey, c.colstats())
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		return c.firstAdd(t, w, PredicateNotUsable)
+	}
+	t.count(s)
+	if hit == nil {
+		return nil
+	}
+	return t.overlap(w, p, hit, reason)
+}
+
 // firstAdd is the conflict with a winner of which every added file counts.
-func (c *candidate) firstAdd(w *winner) error {
-	adds, err := w.load()
+func (c *Checker) firstAdd(t *candidate, w *winner, reason Reason) error {
+	t.counts.FilesConsidered++
+	a, err := w.Add(0)
 	if err != nil {
 		return err
 	}
-	reason := UnpartitionedTable
-	switch {
-	case c.txn.ReadWholeTable:
-		reason = WholeTableRead
-	case len(c.txn.Reads) == 0:
-		reason = EmptyReadPredicates
+	f := t.conflict(w, ConcurrentAppend, reason)
+	f.Path, f.Partition = a.Path, t.partition(a.PartitionValues)
+	if len(t.txn.Reads) > 0 {
+		f.Read, f.Predicate = 0, t.txn.Reads[0].String()
 	}
-	f := c.conflict(w, ConcurrentAppend, reason)
-	f.Path, f.Partition = adds[0].Path, c.partition(adds[0].PartitionValues)
 	return f
+}
+
+// addConflict is the conflict with a file that statistics could not exclude.
+func (c *Checker) addConflict(ctx context.Context, t *candidate, w *winner, p *probe, hit *vectorized.Hit) error {
+	f := t.overlap(w, p, hit, RangesOverlap)
+	if batches, err := w.batches(ctx, p.statsKey, p.stats.Layout(), c.colstats()); err == nil {
+		f.Reason, f.Ranges, f.Conjunct = p.why(hit, batches)
+	}
+	return f
+}
+
+// overlap is the conflict with a file that a read may have seen.
+func (c *candidate) overlap(w *winner, p *probe, hit *vectorized.Hit, reason Reason) *Conflict {
+	f := c.conflict(w, ConcurrentAppend, reason)
+	f.Path, f.Read, f.Predicate = hit.Path, hit.Read, p.reads[hit.Read]
+	if a, err := w.Add(int(hit.Index)); err == nil { // the partition is for people
+		f.Partition = c.partition(a.PartitionValues)
+	}
+	return f
+}
+
+func (c *candidate) count(s vectorized.Stats) {
+	c.counts.FilesConsidered += s.Considered
+	c.counts.SkippedByPartition += s.SkippedByPartition
+	c.counts.SkippedByStats += s.SkippedByStats
 }

@@ -11,7 +11,7 @@ const rowTrackingDomain = "delta.rowTracking"
 
 // checkDomains looks for a metadata domain that the loser read or writes and the winner wrote.
 func checkDomains(c *candidate, w *winner) error {
-	for _, d := range w.domains {
+	for _, d := range w.Domains {
 		if d.Domain == rowTrackingDomain {
 			continue
 		}

@@ -39,11 +39,11 @@ const (
 // only moved the high-water marks of identity columns, or only enabled features that a commit prepared without them may
 // be committed under. Everything else conflicts.
 func checkMetadata(c *candidate, w *winner) error {
-	if len(w.metadata) == 0 {
+	theirs := w.Metadata
+	if theirs == nil {
 		return nil
 	}
-	theirs := w.metadata[0]
-	if c.changesMetadata() || len(w.metadata) > 1 {
+	if c.changesMetadata {
 		f := c.conflict(w, MetadataChanged, MetadataChangeBoth)
 		f.Metadata = tableDifferences(c.txn.Metadata, theirs)
 		return f

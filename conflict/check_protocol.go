@@ -10,46 +10,46 @@ import (
 // that this writer honours. Features that only work through metadata are not looked at here: see checkMetadata.
 func checkProtocol(c *candidate, w *winner, known map[string]bool) error {
 	own := first[*action.Protocol](c.actions)
-	if own != nil && w.protocol == nil {
+	if own != nil && w.Protocol == nil {
 		// Dropping a feature was allowed because nothing used it; the winner may.
 		if dropped := missingFrom(supported(own), c.txn.Protocol); len(dropped) > 0 {
 			return c.featureConflict(w, ProtocolChanged, FeatureDropped, dropped[0])
 		}
 	}
-	if w.protocol == nil {
+	if w.Protocol == nil {
 		return nil
 	}
-	if p := w.protocol; p.MinReaderVersion > listingReader || p.MinWriterVersion > listingWriter {
+	if p := w.Protocol; p.MinReaderVersion > listingReader || p.MinWriterVersion > listingWriter {
 		return c.conflict(w, UnsupportedFeature, FeatureUnknown)
 	}
-	if unknown := missingFrom(known, w.protocol); len(unknown) > 0 {
+	if unknown := missingFrom(known, w.Protocol); len(unknown) > 0 {
 		return c.featureConflict(w, UnsupportedFeature, FeatureUnknown, unknown[0])
 	}
 	if own != nil {
 		reason := ProtocolChangeBoth
-		if w.version == 0 {
+		if w.Version == 0 {
 			reason = TableCreated
 		}
 		f := c.conflict(w, ProtocolChanged, reason)
-		if m := first[*action.Metadata](c.actions); reason == TableCreated && m != nil && len(w.metadata) > 0 {
-			f.Metadata = tableDifferences(m, w.metadata[0])
+		if m := first[*action.Metadata](c.actions); reason == TableCreated && m != nil && w.Metadata != nil {
+			f.Metadata = tableDifferences(m, w.Metadata)
 		}
 		return f
 	}
-	if removed := missingFrom(supported(w.protocol), c.txn.Protocol); len(removed) > 0 {
+	if removed := missingFrom(supported(w.Protocol), c.txn.Protocol); len(removed) > 0 {
 		return c.featureConflict(w, ProtocolChanged, FeatureRemoved, removed[0])
 	}
-	c.protocol = w.protocol
+	c.protocol = w.Protocol
 	return nil
 }
 
 // checkAddedFeatures looks for a feature of the winner's that binds writers by being supported. It runs after checkMetadata,
 // so that a feature which came with a metadata change is reported as that, as Delta does.
 func checkAddedFeatures(c *candidate, w *winner) error {
-	if w.protocol == nil {
+	if w.Protocol == nil {
 		return nil
 	}
-	added := missingFrom(c.read.features, w.protocol)
+	added := missingFrom(c.read.features, w.Protocol)
 	if i := slices.IndexFunc(added, func(name string) bool { return features[name].bindsWriters }); i >= 0 {
 		return c.featureConflict(w, ProtocolChanged, FeatureAdded, added[i])
 	}

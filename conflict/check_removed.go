@@ -7,7 +7,7 @@ import "github.com/deltaskip/deltaskip/action"
 // Delta's: what was read, the whole table, what the loser removes too. Delta does not look for files that the loser only
 // adds again, which would bring removed rows back.
 func checkRemovedFiles(c *candidate, w *winner) error {
-	if len(w.removes) == 0 {
+	if len(w.Removes) == 0 {
 		return nil
 	}
 	adds, removes := map[string]bool{}, map[string]*action.Remove{}
@@ -20,7 +20,7 @@ func checkRemovedFiles(c *candidate, w *winner) error {
 		}
 	}
 	var readded, twice error
-	for _, r := range w.removes {
+	for _, r := range w.Removes {
 		path := action.CanonicalPath(r.Path)
 		if f, ok := c.read.files[path]; ok {
 			return c.removedConflict(w, ConcurrentDeleteRead, FileRemoved, r, f.PartitionValues)
@@ -35,7 +35,7 @@ func checkRemovedFiles(c *candidate, w *winner) error {
 	switch {
 	case c.txn.ReadWholeTable:
 		f := c.conflict(w, ConcurrentDeleteRead, WholeTableRead)
-		f.Path = w.removes[0].Path
+		f.Path = w.Removes[0].Path
 		return f
 	case twice != nil:
 		return twice

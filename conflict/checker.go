@@ -4,48 +4,255 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"math"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/deltaskip/deltaskip/action"
+	"github.com/deltaskip/deltaskip/colstats"
+	"github.com/deltaskip/deltaskip/deltalog"
+	"github.com/deltaskip/deltaskip/internal/ordered"
 )
 
 // Options say how transactions are checked. The zero Options works and decides as Delta does.
 type Options struct {
 	Mode Mode
-	// Table names the table in messages.
+	// Table names the table in messages and in the cache.
 	Table string
 	// Features are the table features that the writer honours; nil means KnownFeatures. A winner that makes the table
 	// depend on another one is a conflict.
 	Features []string
+	// Cache keeps winners from one check to the next; nil means a cache of 64 MiB of the checker's own.
+	Cache    *WinnerCache
+	Observer Observer         // nil means none
+	Workers  int              // winners read ahead, and batches evaluated at once; 0 means GOMAXPROCS
+	Memory   memory.Allocator // makes every Arrow buffer; nil means memory.DefaultAllocator
+	// MaxStatsBytes bounds one file's statistics; 0 means 1 MiB. Longer ones count as missing.
+	MaxStatsBytes int
+	// PartitionZone is where partition values of timestamps that name no zone were written; nil means UTC, and
+	// [colstats.UnknownZone] that they prove nothing.
+	PartitionZone *time.Location
 }
+
+// Newest as the last winner means all there are.
+const Newest = math.MaxInt64
 
 // A Checker decides whether transactions on one table may commit after others. Many goroutines may use it at once.
 type Checker struct {
+	log      *deltalog.Log
 	o        Options
 	features map[string]bool
 }
 
-// NewChecker returns a checker.
-func NewChecker(o Options) (*Checker, error) {
+// NewChecker returns a checker of transactions on the table with the given log.
+func NewChecker(log *deltalog.Log, o Options) (*Checker, error) {
 	if o.Mode != Off && o.Mode != Stats {
 		return nil, fmt.Errorf("%w: %s", ErrUnsupportedMode, o.Mode)
+	}
+	if o.Workers < 0 || o.MaxStatsBytes < 0 {
+		return nil, fmt.Errorf("conflict: negative option: %d workers, %d bytes of statistics", o.Workers, o.MaxStatsBytes)
+	}
+	if o.Workers == 0 {
+		o.Workers = runtime.GOMAXPROCS(0)
 	}
 	if o.Features == nil {
 		o.Features = KnownFeatures()
 	}
-	c := &Checker{o: o, features: map[string]bool{}}
+	if o.Cache == nil {
+		o.Cache = NewWinnerCache(0)
+	}
+	c := &Checker{log: log, o: o, features: map[string]bool{}}
 	for _, name := range o.Features {
 		c.features[name] = true
 	}
 	return c, nil
 }
 
+// Check checks a transaction against the commits after its read version, up to version last. An error means that there is
+// no answer; whoever cannot do without takes it for a conflict.
+func (c *Checker) Check(ctx context.Context, txn *Transaction, last int64) (Result, error) {
+	r := c.CheckMany(ctx, []*Transaction{txn}, last)[0]
+	return r, r.Err
+}
+
+// CheckMany is [Checker.Check] for several transactions, each against the winners alone and not against the others, in one
+// pass over the winners. The results are in the order of the transactions.
+func (c *Checker) CheckMany(ctx context.Context, txns []*Transaction, last int64) []Result {
+	start := time.Now()
+	results := make([]Result, len(txns))
+	runs := make([]*run, 0, len(txns))
+	from := int64(math.MaxInt64)
+	for i, txn := range txns {
+		t, err := newCandidate(txn, c.o.Table)
+		if err != nil {
+			results[i] = Result{Err: err}
+			continue
+		}
+		runs = append(runs, &run{candidate: t, result: &results[i]})
+		from = min(from, t.next)
+	}
+	if len(runs) == 0 {
+		return results
+	}
+	files, err := c.since(ctx, from-1)
+	files = slices.DeleteFunc(files, func(f deltalog.CommitFile) bool { return f.Version > last })
+	reading := c.follow(ctx, runs, c.winners(ctx, runs, files))
+	for _, r := range runs {
+		if r.err == nil {
+			r.err = err // of the listing
+		}
+		*r.result = r.candidate.result(r.err)
+		c.observe(ctx, r.checked(*r.result, r.candidate.txn.ReadVersion+1, reading, time.Since(start)))
+	}
+	return results
+}
+
+// since lists the commits after a version. A gap may come from listing while others commit, and is looked at again.
+func (c *Checker) since(ctx context.Context, version int64) (files []deltalog.CommitFile, err error) {
+	var gap *deltalog.GapError
+	for range 3 {
+		if files, err = c.log.Since(ctx, version); !errors.As(err, &gap) {
+			break
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("conflict: listing the winners: %w", err)
+	}
+	return files, nil
+}
+
+// A run is a candidate on its way through the winners.
+type run struct {
+	candidate *candidate
+	result    *Result // where the caller has its answer from
+	err       error   // what ended it: a [*Conflict], or anything else
+}
+
+// checked tells an observer of the winners from a version on.
+func (r *run) checked(result Result, from int64, reading, duration time.Duration) Checked {
+	return Checked{
+		TxnID: r.candidate.info.TxnID(), From: from, To: r.candidate.next - 1, Outcome: result.Outcome, Conflict: result.Conflict,
+		Err: result.Err, Counts: result.Counts, Reading: reading, Duration: duration,
+	}
+}
+
+// follow leads candidates through winners in version order, each from the version it wants to be. It returns the time that was
+// spent waiting for winners.
+func (c *Checker) follow(ctx context.Context, runs []*run, winners iter.Seq2[*winner, error]) (reading time.Duration) {
+	waiting := time.Now()
+	for w, err := range winners {
+		reading += time.Since(waiting)
+		if err == nil {
+			c.step(ctx, runs, w)
+			w.release()
+		}
+		alive := runs[:0:0]
+		for _, r := range runs {
+			if r.err == nil {
+				r.err = err
+			}
+			if r.err == nil {
+				alive = append(alive, r)
+			}
+		}
+		if runs = alive; len(runs) == 0 {
+			break
+		}
+		waiting = time.Now()
+	}
+	return reading
+}
+
+// winners reads commits, some ahead of their turn, with what the runs will ask of their files. Who gets a winner releases it.
+func (c *Checker) winners(ctx context.Context, runs []*run, files []deltalog.CommitFile) iter.Seq2[*winner, error] {
+	type wish struct {
+		t *candidate
+		p *probe
+	}
+	var wishes []wish
+	for _, r := range runs {
+		if len(files) > 0 && r.candidate.asksStats(c.o.Mode) {
+			wishes = append(wishes, wish{r.candidate, r.candidate.probe(c)})
+		}
+	}
+	source := func(context.Context) iter.Seq2[deltalog.CommitFile, error] {
+		return func(yield func(deltalog.CommitFile, error) bool) {
+			for _, f := range files {
+				if !yield(f, nil) {
+					return
+				}
+			}
+		}
+	}
+	read := func(ctx context.Context, f deltalog.CommitFile) (*winner, error) {
+		w, err := c.winner(ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		for _, wish := range wishes {
+			if wish.p.stats != nil && wish.t.countsAdds(w) {
+				// A failure is met again, and dealt with, when it is the winner's turn.
+				_, _ = w.batches(ctx, wish.p.statsKey, wish.p.stats.Layout(), c.colstats())
+			}
+		}
+		return w, nil
+	}
+	return ordered.Map(ctx, c.o.Workers, source, read, (*winner).release)
+}
+
+// winner reads one commit, or finds it in the cache.
+func (c *Checker) winner(ctx context.Context, f deltalog.CommitFile) (*winner, error) {
+	var table any = c.o.Table
+	if table == "" {
+		table = c.log.Store()
+	}
+	return c.o.Cache.winner(ctx, table, f, func() (*deltalog.Commit, error) { return c.log.Commit(ctx, f.Version) })
+}
+
+// step checks every run against one winner, some at once.
+func (c *Checker) step(ctx context.Context, runs []*run, w *winner) {
+	if len(runs) == 1 {
+		runs[0].err = c.against(ctx, runs[0].candidate, w)
+		return
+	}
+	var group sync.WaitGroup
+	next := make(chan *run)
+	for range min(len(runs), c.o.Workers) {
+		group.Go(func() {
+			for r := range next {
+				r.err = c.against(ctx, r.candidate, w)
+			}
+		})
+	}
+	for _, r := range runs {
+		next <- r
+	}
+	close(next)
+	group.Wait()
+}
+
 // against checks the loser against one winner and rebases it. It returns a [*Conflict] or, where there is no answer, any
 // other error.
-func (c *Checker) against(ctx context.Context, t *candidate, w *winner) error {
-	if w.version != t.next {
-		return fmt.Errorf("conflict: version %d is missing from the log: the next winner is version %d", t.next, w.version)
+func (c *Checker) against(ctx context.Context, t *candidate, w *winner) (err error) {
+	if w.Version < t.next {
+		return nil // of another transaction's range
 	}
-	steps := []func() error{
+	if w.Version > t.next {
+		return fmt.Errorf("conflict: version %d is missing from the log: the next winner is version %d", t.next, w.Version)
+	}
+	defer recoverTo(&err)
+	if id, own := w.holds(t.ids); own {
+		return &landedError{w.Version, id}
+	}
+	t.counts.Winners++
+	t.counts.BytesDecoded += w.Entry.Size
+	var skipped *NoConflict
+	steps := [...]func() error{
 		func() error { return checkProtocol(t, w, c.features) },
 		func() error { return checkMetadata(t, w) },
 		func() error { return checkAddedFeatures(t, w) },
@@ -55,7 +262,7 @@ func (c *Checker) against(ctx context.Context, t *candidate, w *winner) error {
 		func() error { return rebaseRowIDs(t, w) },
 		func() error { return rebaseRowVersions(t, w) },
 		func() error { return rebaseTypeWidening(t, w) },
-		func() error { return c.checkAddedFiles(ctx, t, w) },
+		func() (err error) { skipped, err = c.checkAddedFiles(ctx, t, w); return err },
 		func() error { return checkRemovedFiles(t, w) },
 		func() error { return rebaseTimestamp(t, w) },
 	}
@@ -64,21 +271,38 @@ func (c *Checker) against(ctx context.Context, t *candidate, w *winner) error {
 			return err
 		}
 	}
-	t.next = w.version + 1
+	t.next = w.Version + 1
+	if skipped != nil {
+		skipped.TxnID = t.info.TxnID()
+		c.observe(ctx, *skipped)
+	}
 	return nil
 }
 
 // result makes the answer of a finished check: err is what ended it, if anything did.
-func (c *candidate) result(err error) (Result, error) {
-	var f *Conflict
-	if errors.As(err, &f) {
-		return Result{Outcome: Conflicting, Conflict: f}, nil
+func (c *candidate) result(err error) Result {
+	r := Result{Counts: c.counts}
+	if errors.As(err, &r.Conflict) {
+		r.Outcome = Conflicting
+		return r
 	}
 	if err == nil {
 		err = c.checkInvariants()
 	}
 	if err != nil {
-		return Result{}, err
+		r.Err = err
+		return r
 	}
-	return Result{Outcome: Clear, Version: c.next, Actions: append([]action.Action{c.info}, c.actions...)}, nil
+	r.Outcome, r.Version, r.Actions = Clear, c.next, append([]action.Action{c.info}, c.actions...)
+	return r
+}
+
+func (c *Checker) observe(ctx context.Context, e Event) {
+	if c.o.Observer != nil {
+		c.o.Observer.Observe(ctx, e)
+	}
+}
+
+func (c *Checker) colstats() colstats.Options {
+	return colstats.Options{Allocator: c.o.Memory, MaxStatsBytes: c.o.MaxStatsBytes, Zone: c.o.PartitionZone}
 }

@@ -10,9 +10,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/deltaskip/deltaskip/action"
+	"github.com/deltaskip/deltaskip/deltalog"
+	"github.com/deltaskip/deltaskip/logstore/storetest"
 )
 
 const (
@@ -115,19 +118,46 @@ func (r race) transaction(t testing.TB) *Transaction {
 
 var winnerTime = time.UnixMilli(1_000_000)
 
-func (r race) run(t *testing.T, c *Checker) {
+// logOf returns a log whose commits from a version on are the given ones, written at winnerTime.
+func logOf(t testing.TB, first int64, commits ...[]string) *deltalog.Log {
 	t.Helper()
-	candidate, err := newCandidate(r.transaction(t), "")
+	store := &storetest.Mem{}
+	for i, lines := range commits {
+		name := deltalog.CommitName(first + int64(i))
+		if err := store.PutIfAbsent(context.Background(), name, []byte(strings.Join(lines, "\n")+"\n")); err != nil {
+			t.Fatal(err)
+		}
+		store.SetModTime(name, winnerTime)
+	}
+	return deltalog.Open(store, deltalog.Options{})
+}
+
+func checker(t testing.TB, log *deltalog.Log, o Options) *Checker {
+	t.Helper()
+	if o.Memory == nil {
+		o.Memory = checkedAllocator(t)
+	}
+	if o.Cache == nil {
+		o.Cache = NewWinnerCache(0)
+		t.Cleanup(o.Cache.Close)
+	}
+	c, err := NewChecker(log, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, lines := range r.winners {
-		w := newWinner(int64(i)+2, winnerTime, parse(t, lines...))
-		if err = c.against(context.Background(), candidate, w); err != nil {
-			break
-		}
-	}
-	result, err := candidate.result(err)
+	return c
+}
+
+// checkedAllocator fails the test when a buffer is still held at its end.
+func checkedAllocator(t testing.TB) *memory.CheckedAllocator {
+	mem := memory.NewCheckedAllocator(memory.DefaultAllocator)
+	t.Cleanup(func() { mem.AssertSize(t, 0) })
+	return mem
+}
+
+func (r race) run(t *testing.T) {
+	t.Helper()
+	result, err := checker(t, logOf(t, 2, r.winners...), Options{}).Check(context.Background(), r.transaction(t), Newest)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,8 +197,6 @@ func text(actions []action.Action) string {
 	}
 	return string(bytes.Join(lines, []byte("\n")))
 }
-
-func ptr[T any](v T) *T { return &v }
 
 func TestChecks(t *testing.T) {
 	serializable := func(t *Transaction) { t.ReadFiles = []ReadFile{{Path: "f"}} }
@@ -226,17 +254,8 @@ func TestChecks(t *testing.T) {
 		{name: "where the isolation level came from", loser: []string{add("a")}, reads: serializable, winners: [][]string{{remove("f")}},
 			kind: ConcurrentDeleteRead, reason: FileRemoved, says: "Serializable (default, delta.isolationLevel is unset)"},
 	} {
-		t.Run(r.name, func(t *testing.T) { r.run(t, checker(t, Options{})) })
+		t.Run(r.name, func(t *testing.T) { r.run(t) })
 	}
-}
-
-func checker(t testing.TB, o Options) *Checker {
-	t.Helper()
-	c, err := NewChecker(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
 }
 
 func TestProtocolChecks(t *testing.T) {
@@ -264,7 +283,7 @@ func TestProtocolChecks(t *testing.T) {
 			winners: [][]string{{`{"protocol":{"minReaderVersion":1,"minWriterVersion":3}}`, table("delta.constraints.c=id > 0")}},
 			kind:    MetadataChanged, reason: MetadataChange, says: `delta.constraints.c: unset, now "id > 0"`},
 	} {
-		t.Run(r.name, func(t *testing.T) { r.run(t, checker(t, Options{})) })
+		t.Run(r.name, func(t *testing.T) { r.run(t) })
 	}
 }
 
@@ -275,12 +294,8 @@ func TestLostCreation(t *testing.T) {
 		table("delta.x=1"):        `which differs in delta.x: unset, now "1"`,
 		metadataLine("{\"a\":1}"): "which differs in schemaString",
 	} {
-		c, err := newCandidate(txn, "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		w := newWinner(0, winnerTime, parse(t, basicProtocol, other, add("b")))
-		result, err := c.result(checker(t, Options{}).against(context.Background(), c, w))
+		log := logOf(t, 0, []string{basicProtocol, other, add("b")})
+		result, err := checker(t, log, Options{}).Check(context.Background(), txn, Newest)
 		if err != nil || result.Conflict == nil || result.Conflict.Reason != TableCreated || !strings.Contains(result.Conflict.Error(), says) {
 			t.Errorf("%v, %v; want %q", result.Conflict, err, says)
 		}
@@ -330,7 +345,7 @@ func TestMetadataChecks(t *testing.T) {
 			{features(`"deletionVectors","v2Checkpoint"`), table("delta.enableDeletionVectors=true")},
 			{table("delta.enableDeletionVectors=true", "delta.checkpointPolicy=v2")}}},
 	} {
-		t.Run(r.name, func(t *testing.T) { r.run(t, checker(t, Options{})) })
+		t.Run(r.name, func(t *testing.T) { r.run(t) })
 	}
 }
 
@@ -410,7 +425,7 @@ func TestRebases(t *testing.T) {
 			for i, line := range r.want { // spell as Append does
 				r.want[i] = text(parse(t, line))
 			}
-			r.run(t, checker(t, Options{}))
+			r.run(t)
 		})
 	}
 }
@@ -421,11 +436,7 @@ func TestRebasingLeavesTheTransactionAlone(t *testing.T) {
 		winners: [][]string{{`{"commitInfo":{"inCommitTimestamp":9,"isBlindAppend":true}}`, add("b", stats(5), `"baseRowId":100`), mark(104)}}}
 	txn := r.transaction(t)
 	before := text(append([]action.Action{txn.CommitInfo}, txn.Actions...))
-	c, err := newCandidate(txn, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := checker(t, Options{}).against(context.Background(), c, newWinner(2, winnerTime, parse(t, r.winners[0]...))); err != nil {
+	if _, err := checker(t, logOf(t, 2, r.winners...), Options{}).Check(context.Background(), txn, Newest); err != nil {
 		t.Fatal(err)
 	}
 	if after := text(append([]action.Action{txn.CommitInfo}, txn.Actions...)); after != before {
@@ -447,16 +458,7 @@ func TestInvalidTransactions(t *testing.T) {
 		"row tracking without numRecords": {protocol: rowTracking, loser: []string{add("a")}, winners: [][]string{{add("b")}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c, err := newCandidate(r.transaction(t), "")
-			for i, lines := range r.winners {
-				if err == nil {
-					err = checker(t, Options{}).against(context.Background(), c, newWinner(int64(i)+2, winnerTime, parse(t, lines...)))
-				}
-			}
-			var result Result
-			if err == nil {
-				result, err = c.result(nil)
-			}
+			result, err := checker(t, logOf(t, 2, r.winners...), Options{}).Check(context.Background(), r.transaction(t), Newest)
 			if !errors.Is(err, ErrTransaction) || result.Outcome != Undetermined {
 				t.Errorf("%v, %v; want an invalid transaction", result.Outcome, err)
 			}
@@ -465,12 +467,8 @@ func TestInvalidTransactions(t *testing.T) {
 }
 
 func TestAGapBetweenVersionsIsAnError(t *testing.T) {
-	c, err := newCandidate(race{loser: []string{add("a")}}.transaction(t), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = checker(t, Options{}).against(context.Background(), c, newWinner(3, winnerTime, nil))
-	if result, err := c.result(err); err == nil || result.Outcome != Undetermined {
+	result, err := checker(t, logOf(t, 3, []string{add("b")}), Options{}).Check(context.Background(), race{loser: []string{add("a")}}.transaction(t), Newest)
+	if err == nil || result.Outcome != Undetermined {
 		t.Errorf("%v, %v", result.Outcome, err)
 	}
 }

@@ -330,6 +330,45 @@ func invalid(format string, args ...any) error {
 	return &TransactionError{Reason: fmt.Sprintf(format, args...)}
 }
 
+// ErrOutcomeUnknown matches every [OutcomeUnknownError].
+var ErrOutcomeUnknown = errors.New("nobody knows whether the transaction was committed")
+
+// An OutcomeUnknownError says that a commit may have been written, or may still be: neither retrying the work nor cleaning
+// up after it is safe. [Committer.Resolve] tells later what became of it.
+type OutcomeUnknownError struct {
+	Version int64  // that it was to be
+	TxnID   string // of the commit, in commitInfo
+	Err     error  // why nobody knows
+}
+
+func (e *OutcomeUnknownError) Error() string {
+	return fmt.Sprintf("conflict: it is unknown whether version %d was committed by transaction %s: read its commitInfo before retrying or cleaning up: %v",
+		e.Version, e.TxnID, e.Err)
+}
+
+func (e *OutcomeUnknownError) Unwrap() error        { return e.Err }
+func (e *OutcomeUnknownError) Is(target error) bool { return target == ErrOutcomeUnknown }
+
+// ErrRetriesExhausted matches every [RetriesExhaustedError].
+var ErrRetriesExhausted = errors.New("gave up after too many attempts to commit")
+
+// A RetriesExhaustedError says that others kept taking the versions that a transaction tried to commit as, without ever being
+// in conflict with it. Nothing was written.
+type RetriesExhaustedError struct {
+	Attempts int // MaxCommitAttempts, as other libraries say
+	Elapsed  time.Duration
+	Version  int64 // that was tried last
+	Err      error // how the last attempt ended
+}
+
+func (e *RetriesExhaustedError) Error() string {
+	return fmt.Sprintf("conflict: failed to commit transaction: %d attempts in %s, the last for version %d: %v: allow more retries or time, or group commits",
+		e.Attempts, e.Elapsed.Round(time.Millisecond), e.Version, e.Err)
+}
+
+func (e *RetriesExhaustedError) Unwrap() error        { return e.Err }
+func (e *RetriesExhaustedError) Is(target error) bool { return target == ErrRetriesExhausted }
+
 // ErrUnsupportedMode is returned for a mode that this version cannot answer in.
 var ErrUnsupportedMode = errors.New("conflict: mode is not supported yet")
 

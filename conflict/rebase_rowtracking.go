@@ -2,6 +2,7 @@ package conflict
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -15,23 +16,25 @@ const (
 	unbackfillOperation = "ROW TRACKING UNBACKFILL"
 )
 
-// isBackfill and isUnbackfill report whether the winner is what its operation says: its name alone excuses nothing, it
-// must also only add files, again, with dataChange false.
+// isBackfill and isUnbackfill report whether the winner is what its operation says: the name alone excuses nothing, it must
+// also only add files, again, with dataChange false.
 func (w *winner) isBackfill() bool   { return w.operation() == backfillOperation && w.onlyReadds() }
 func (w *winner) isUnbackfill() bool { return w.operation() == unbackfillOperation && w.onlyReadds() }
 
-func (w *winner) onlyReadds() bool { return w.rearranges && len(w.removes) == 0 }
-
-func (c *candidate) isBackfill() bool {
-	return c.txn.operation() == backfillOperation && c.onlyReadds()
+func (w *winner) onlyReadds() bool {
+	if len(w.Removes)+len(w.CDC) > 0 {
+		return false
+	}
+	for a, err := range w.Adds() {
+		if err != nil || a.DataChange {
+			return false
+		}
+	}
+	return true
 }
 
-func (c *candidate) isUnbackfill() bool {
-	return c.txn.operation() == unbackfillOperation && c.onlyReadds()
-}
-
-func (c *candidate) onlyReadds() bool {
-	return !slices.ContainsFunc(c.txn.Actions, func(a action.Action) bool {
+func onlyReadds(actions []action.Action) bool {
+	return !slices.ContainsFunc(actions, func(a action.Action) bool {
 		switch a := a.(type) {
 		case *action.Add:
 			return a.DataChange
@@ -48,35 +51,33 @@ func rebaseBackfill(c *candidate, w *winner) error {
 	if !supports(c.protocol, "rowTracking") {
 		return nil
 	}
-	unbackfill := c.isUnbackfill()
-	if unbackfill && w.isBackfill() {
+	filled := w.isBackfill()
+	if c.unbackfill && filled {
 		return c.conflict(w, ConcurrentWrite, BackfillRunning)
 	}
-	if !unbackfill && !c.isBackfill() && !w.isBackfill() {
+	if !c.unbackfill && !c.backfill && !filled {
 		return nil
 	}
-	adds, err := w.load()
-	if err != nil {
-		return err
-	}
-	theirs := make(map[string]*action.Add, len(adds))
-	for _, a := range adds {
+	theirs := map[string]*action.Add{}
+	var cleared []action.Action // writers that don't know the suspension give ids all the same
+	for a, err := range w.Adds() {
+		if err != nil {
+			return err
+		}
 		theirs[action.CanonicalPath(a.Path)] = a
-	}
-	if unbackfill || c.isBackfill() {
-		c.leaveToWinner(w, theirs)
-	}
-	if unbackfill {
-		for _, a := range adds { // writers that don't know the suspension give ids all the same
-			if a.BaseRowID == nil && a.DefaultRowCommitVersion == nil {
-				continue
-			}
-			cleared := *a
-			cleared.DataChange, cleared.BaseRowID, cleared.DefaultRowCommitVersion = false, nil, nil
-			c.actions = append(c.actions, &cleared)
+		if a.BaseRowID != nil || a.DefaultRowCommitVersion != nil {
+			b := *a
+			b.DataChange, b.BaseRowID, b.DefaultRowCommitVersion = false, nil, nil
+			cleared = append(cleared, &b)
 		}
 	}
-	if w.isBackfill() {
+	if c.unbackfill || c.backfill {
+		c.leaveToWinner(w, theirs)
+	}
+	if c.unbackfill {
+		c.actions = append(c.actions, cleared...)
+	}
+	if filled {
 		c.rewrite(func(a action.Action) action.Action { return withIDsOf(theirs, a) })
 	}
 	return nil
@@ -84,11 +85,11 @@ func rebaseBackfill(c *candidate, w *winner) error {
 
 // leaveToWinner takes the files that the winner added or removed out of the loser's adds and reads.
 func (c *candidate) leaveToWinner(w *winner, added map[string]*action.Add) {
-	gone := make(map[string]bool, len(added)+len(w.removes))
+	gone := make(map[string]bool, len(added)+len(w.Removes))
 	for path := range added {
 		gone[path] = true
 	}
-	for _, r := range w.removes {
+	for _, r := range w.Removes {
 		gone[action.CanonicalPath(r.Path)] = true
 	}
 	c.rewrite(func(a action.Action) action.Action {
@@ -129,74 +130,79 @@ func withIDsOf(theirs map[string]*action.Add, a action.Action) action.Action {
 // copied from an earlier version of the file and stays.
 func rebaseRowIDs(c *candidate, w *winner) error {
 	mark := c.mark
-	for _, d := range w.domains {
+	for _, d := range w.Domains {
 		if d.Domain != rowTrackingDomain || d.Removed {
 			continue
 		}
 		m, err := readMark(d)
 		if err != nil {
-			return fmt.Errorf("conflict: version %d: %w", w.version, err)
+			return fmt.Errorf("conflict: version %d: %w", w.Version, err)
 		}
 		mark = m
 	}
-	return c.assignRowIDs(mark)
+	after, err := c.assignRowIDs(mark)
+	if err == nil && after != noMark {
+		c.setMark(after)
+	}
+	return err
 }
 
-// assignRowIDs gives ids after mark to the files that have none or have them from this transaction, and makes the loser's
-// own mark follow. mark is the one that the next winner is compared to.
-func (c *candidate) assignRowIDs(mark int64) error {
-	if !supports(c.protocol, "rowTracking") || enabled(c.metadata, propRowTrackingSuspended) {
-		return nil
+// tracksRows reports whether files must have row ids.
+func (c *candidate) tracksRows() bool {
+	return supports(c.protocol, "rowTracking") && !enabled(c.metadata, propRowTrackingSuspended)
+}
+
+// assignRowIDs gives ids after mark to the files that have none or have them from this transaction, and returns the mark
+// after them, or noMark where there are no row ids. mark is the one that the next winner is compared to.
+func (c *candidate) assignRowIDs(mark int64) (after int64, err error) {
+	if !c.tracksRows() {
+		return noMark, nil
 	}
 	seen := c.mark
 	c.mark = mark
-	var failure error
 	c.rewrite(func(a action.Action) action.Action {
-		switch a := a.(type) {
-		case *action.Add:
-			if a.BaseRowID != nil && *a.BaseRowID <= seen {
-				return a
-			}
-			records, ok := numRecords(a.Stats)
-			if !ok {
-				failure = &TransactionError{Path: a.Path, Reason: "row tracking needs numRecords in the file's statistics to give row ids"}
-				return a
-			}
-			if records > 1<<62 || mark > 1<<62 {
-				failure = &TransactionError{Path: a.Path, Reason: "row ids are exhausted"}
-				return a
-			}
-			id := mark + 1
-			mark += records
-			numbered := *a
-			numbered.BaseRowID = &id
-			return &numbered
-		case *action.DomainMetadata:
-			if a.Domain == rowTrackingDomain {
-				return nil
-			}
+		add, ok := a.(*action.Add)
+		if !ok || err != nil || add.BaseRowID != nil && *add.BaseRowID <= seen {
+			return a
+		}
+		records, ok := numRecords(add.Stats)
+		switch {
+		case !ok:
+			err = &TransactionError{Path: add.Path, Reason: "row tracking needs numRecords in the file's statistics to give row ids"}
+			return a
+		case records > math.MaxInt64-1-mark:
+			err = &TransactionError{Path: add.Path, Reason: "the table runs out of row ids"}
+			return a
+		}
+		numbered := *add
+		numbered.BaseRowID = ptr(mark + 1)
+		mark += records
+		return &numbered
+	})
+	return mark, err
+}
+
+// setMark makes the loser's own high-water mark the given one. It stands in front, where readers find it soonest.
+func (c *candidate) setMark(mark int64) {
+	c.rewrite(func(a action.Action) action.Action {
+		if d, ok := a.(*action.DomainMetadata); ok && d.Domain == rowTrackingDomain {
+			return nil
 		}
 		return a
 	})
-	if failure != nil {
-		return failure
-	}
-	if mark != noMark {
-		c.actions = append([]action.Action{markAction(mark)}, c.actions...) // in front, where readers find it soonest
-	}
-	return nil
+	c.actions = append([]action.Action{markAction(mark)}, c.actions...)
 }
 
 // rebaseRowVersions moves the versions that rows get when they have none of their own to the version that the loser will
 // be committed as.
 func rebaseRowVersions(c *candidate, w *winner) error {
-	c.assignRowVersions(w.version, w.version+1)
+	c.assignRowVersions(w.Version, w.Version+1)
 	return nil
 }
 
 // assignRowVersions sets the default row commit versions that are was, or missing, to now.
 func (c *candidate) assignRowVersions(was, now int64) {
-	if !supports(c.protocol, "rowTracking") || enabled(c.metadata, propRowTrackingSuspended) {
+	if !c.tracksRows() {
 		return
 	}
 	c.rewrite(func(a action.Action) action.Action {
@@ -205,7 +211,7 @@ func (c *candidate) assignRowVersions(was, now int64) {
 			return a
 		}
 		moved := *add
-		moved.DefaultRowCommitVersion = &now
+		moved.DefaultRowCommitVersion = ptr(now)
 		return &moved
 	})
 }
@@ -268,3 +274,5 @@ func setTag(info *action.CommitInfo, name, value string) {
 	tags = append(jsonscan.Quote(tags, name), ':')
 	info.Set("tags", append(jsonscan.Quote(tags, value), '}'))
 }
+
+func ptr[T any](v T) *T { return &v }

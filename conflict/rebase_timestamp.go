@@ -20,10 +20,10 @@ func rebaseTimestamp(c *candidate, w *winner) error {
 	if own == nil {
 		return invalid("the table has in-commit timestamps and commitInfo has no timestamp")
 	}
-	stamp := max(*own, w.timestamp()+1)
+	stamp := max(*own, w.Timestamp()+1)
 	c.info.SetInt("inCommitTimestamp", stamp)
 	prior := c.txn.Metadata // the winner changed none, or the loser's would conflict
-	c.recordEnablement(prior, w.version+1, stamp)
+	c.recordEnablement(prior, w.Version+1, stamp)
 	return nil
 }
 

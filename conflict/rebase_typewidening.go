@@ -14,7 +14,7 @@ func rebaseTypeWidening(c *candidate, w *winner) error {
 	if own == nil || !enabled(own, propTypeWidening) {
 		return nil
 	}
-	moved, changed := moveTypeChanges(own.SchemaString, w.version, w.version+1)
+	moved, changed := moveTypeChanges(own.SchemaString, w.Version, w.Version+1)
 	if !changed {
 		return nil
 	}

@@ -1,7 +1,10 @@
 package conflict
 
 import (
+	"fmt"
+
 	"github.com/deltaskip/deltaskip/action"
+	"github.com/deltaskip/deltaskip/deltalog"
 	"github.com/deltaskip/deltaskip/predicate"
 )
 
@@ -26,7 +29,8 @@ type Transaction struct {
 	// CommitInfo describes the transaction; nil stands for an empty one. isBlindAppend false makes a transaction that read
 	// nothing count as one that doesn't tell what it read.
 	CommitInfo *action.CommitInfo
-	// Isolation overrides the level that follows from the table and the actions ([IsolationOf]); nil does not.
+	// Isolation overrides the table's level, nil doesn't. A transaction that changes no data runs at SnapshotIsolation all
+	// the same, see [Isolation.For].
 	Isolation *Isolation
 	// Env is what the read predicates were evaluated with: the session's time zone and clock.
 	Env predicate.Env
@@ -142,6 +146,7 @@ type Result struct {
 	Actions []action.Action
 	// Conflict says what stands in the way, nil unless Outcome is Conflicting.
 	Conflict *Conflict
+	Err      error // why there is no answer, nil unless Outcome is Undetermined
 	Counts   Counts
 }
 
@@ -175,10 +180,16 @@ type Counts struct {
 	BytesDecoded       int64 // of commit files
 }
 
-func (c *Counts) add(d Counts) {
-	c.Winners += d.Winners
-	c.FilesConsidered += d.FilesConsidered
-	c.SkippedByPartition += d.SkippedByPartition
-	c.SkippedByStats += d.SkippedByStats
-	c.BytesDecoded += d.BytesDecoded
+// ReadFrom fills in what a transaction needs to know of the version it read, from its snapshot: the version, the protocol, the
+// metadata, and the high-water mark of row ids.
+func (t *Transaction) ReadFrom(s *deltalog.Snapshot) error {
+	t.ReadVersion, t.Protocol, t.Metadata, t.RowIDHighWaterMark = s.Version, s.Protocol, s.Metadata, nil
+	if d := s.Domains[rowTrackingDomain]; d != nil {
+		mark, err := readMark(d)
+		if err != nil {
+			return fmt.Errorf("conflict: version %d: %w", s.Version, err)
+		}
+		t.RowIDHighWaterMark = &mark
+	}
+	return nil
 }

@@ -1,61 +1,147 @@
 package conflict
 
 import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
 	"time"
 
-	"github.com/deltaskip/deltaskip/action"
+	"github.com/deltaskip/deltaskip/colstats"
+	"github.com/deltaskip/deltaskip/deltalog"
+	"github.com/deltaskip/deltaskip/schema"
 )
 
-// A winner is a commit that got in before the loser. It is immutable and shared.
+// A winner is a commit that got in before the loser, with what has been decoded of its added files. It is shared, and
+// freed with its last reference.
 type winner struct {
-	version    int64
-	modified   time.Time // of the commit file
-	commitInfo *action.CommitInfo
-	protocol   *action.Protocol
-	metadata   []*action.Metadata // more than one breaks the protocol
-	txns       []*action.Txn
-	domains    []*action.DomainMetadata
-	removes    []*action.Remove
-	adds       int  // number of add actions
-	rearranges bool // every add and remove says dataChange false
-	load       func() ([]*action.Add, error)
+	*deltalog.Commit
+	grown func(bytes int64) // told of decoded batches; nil where nobody counts
+
+	mu      sync.Mutex
+	refs    int
+	decoded map[layoutKey]*decoded
 }
 
-// newWinner sorts the actions of a commit.
-func newWinner(version int64, modified time.Time, actions []action.Action) *winner {
-	w := &winner{version: version, modified: modified, rearranges: true}
-	var adds []*action.Add
-	for _, a := range actions {
-		switch a := a.(type) {
-		case *action.CommitInfo:
-			if w.commitInfo == nil {
-				w.commitInfo = a
-			}
-		case *action.Protocol:
-			w.protocol = a
-		case *action.Metadata:
-			w.metadata = append(w.metadata, a)
-		case *action.Txn:
-			w.txns = append(w.txns, a)
-		case *action.DomainMetadata:
-			w.domains = append(w.domains, a)
-		case *action.Remove:
-			w.removes = append(w.removes, a)
-			w.rearranges = w.rearranges && !a.DataChange
-		case *action.Add:
-			adds = append(adds, a)
-			w.rearranges = w.rearranges && !a.DataChange
+// decoded are a winner's added files, as batches of one layout.
+type decoded struct {
+	mu      sync.Mutex // held while decoding
+	batches []*colstats.Batch
+}
+
+// A layoutKey tells layouts apart: columns are named by their paths in a table, which the key keeps alive.
+type layoutKey struct {
+	table   *schema.Table
+	demands string
+}
+
+func keyOf(layout *colstats.Layout) layoutKey {
+	var b strings.Builder
+	for _, d := range layout.Demands {
+		fmt.Fprintf(&b, "%q %t %t\n", d.Column.Path, d.Bounds, d.Nulls)
+	}
+	return layoutKey{layout.Table, b.String()}
+}
+
+func newWinner(c *deltalog.Commit) *winner {
+	return &winner{Commit: c, refs: 1, decoded: map[layoutKey]*decoded{}}
+}
+
+func (w *winner) retain() {
+	w.mu.Lock()
+	w.refs++
+	w.mu.Unlock()
+}
+
+func (w *winner) release() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.refs--; w.refs > 0 {
+		return
+	}
+	for _, d := range w.decoded {
+		for _, b := range d.batches {
+			b.Release()
 		}
 	}
-	w.adds = len(adds)
-	w.load = func() ([]*action.Add, error) { return adds, nil }
-	return w
+	w.decoded = nil
+}
+
+// batches returns the added files in order, decoded for a layout of which key is the key. They live as long as the winner.
+func (w *winner) batches(ctx context.Context, key layoutKey, layout *colstats.Layout, o colstats.Options) ([]*colstats.Batch, error) {
+	w.mu.Lock()
+	d := w.decoded[key]
+	if d == nil {
+		d = &decoded{}
+		w.decoded[key] = d
+	}
+	w.mu.Unlock()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.batches == nil { // an earlier failure is no answer: it may have been somebody's patience
+		batches, err := w.decode(ctx, layout, o)
+		if err != nil {
+			return nil, err
+		}
+		d.batches = batches
+	}
+	return d.batches, nil
+}
+
+func (w *winner) decode(ctx context.Context, layout *colstats.Layout, o colstats.Options) (batches []*colstats.Batch, err error) {
+	defer func() {
+		if err != nil {
+			for _, b := range batches {
+				b.Release()
+			}
+		}
+	}()
+	defer recoverTo(&err)
+	o.NaN = w.nanOrder()
+	for b, err := range w.Batches(ctx, layout, o) {
+		if err != nil {
+			return batches, err
+		}
+		b.Retain()
+		batches = append(batches, b)
+	}
+	if w.grown != nil {
+		w.grown(decodedBytes(layout, w.NumAdds()))
+	}
+	return batches, nil
+}
+
+// nanOrder says whether the statistics that this commit wrote let NaN count for maxima. Open-source Spark's do; commits that
+// carry over other writers' files don't tell whose statistics they carry.
+func (w *winner) nanOrder() colstats.NaNOrder {
+	if w.Info == nil {
+		return colstats.NaNUnknown
+	}
+	engine := w.Info.EngineInfo()
+	if !strings.HasPrefix(engine, "Apache-Spark/") || !strings.Contains(engine, " Delta-Lake/") {
+		return colstats.NaNUnknown
+	}
+	operation := strings.ToUpper(w.operation())
+	for _, carrying := range []string{"RESTORE", "CLONE", "CONVERT"} {
+		if strings.Contains(operation, carrying) {
+			return colstats.NaNUnknown
+		}
+	}
+	return colstats.NaNOrderedIfOwn
+}
+
+// decodedBytes estimates what a layout's facts of so many files take: two bounds a column, of 16 bytes at most or the
+// beginning of a string.
+func decodedBytes(layout *colstats.Layout, files int) int64 {
+	return int64(files) * int64(16+2*16*len(layout.Demands))
 }
 
 // info describes the winner for people.
 func (w *winner) info() WinnerInfo {
-	i := WinnerInfo{Version: w.version, Timestamp: w.modified}
-	if c := w.commitInfo; c != nil {
+	i := WinnerInfo{Version: w.Version, Timestamp: w.Entry.ModTime}
+	if c := w.Info; c != nil {
 		i.Operation, i.Engine, i.TxnID = c.Operation(), c.EngineInfo(), c.TxnID()
 		i.BlindAppend = w.blind()
 		if t := c.Timestamp(); t != nil {
@@ -66,35 +152,57 @@ func (w *winner) info() WinnerInfo {
 }
 
 func (w *winner) operation() string {
-	if w.commitInfo == nil {
+	if w.Info == nil {
 		return ""
 	}
-	return w.commitInfo.Operation()
+	return w.Info.Operation()
 }
 
 func (w *winner) tag(name string) string {
-	if w.commitInfo == nil {
+	if w.Info == nil {
 		return ""
 	}
-	return w.commitInfo.Tags()[name]
+	return w.Info.Tags()[name]
 }
 
 // blind reports whether the winner appended without reading. A commit that doesn't say so is not blind, nor is one that
 // says so and removes files.
 func (w *winner) blind() bool {
-	if w.commitInfo == nil || len(w.removes) > 0 {
+	if w.Info == nil || len(w.Removes) > 0 {
 		return false
 	}
-	flag := w.commitInfo.IsBlindAppend()
+	flag := w.Info.IsBlindAppend()
 	return flag != nil && *flag
 }
 
-// timestamp is the commit's own time in milliseconds, or that of its file where it has none.
-func (w *winner) timestamp() int64 {
-	if w.commitInfo != nil {
-		if t := w.commitInfo.InCommitTimestamp(); t != nil {
-			return *t
+// membersKey is where the commitInfo of a group's commit lists the transaction ids of its members.
+const membersKey = "deltaskip.members"
+
+// holds reports whether the winner is the commit of one of the given transactions, and of which.
+func (w *winner) holds(ids []string) (id string, ok bool) {
+	if w.Info == nil || len(ids) == 0 {
+		return "", false
+	}
+	if id := w.Info.TxnID(); slices.Contains(ids, id) {
+		return id, true
+	}
+	var members []string
+	if raw := w.Info.Get(membersKey); raw != nil && json.Unmarshal(raw, &members) == nil {
+		for _, id := range members {
+			if slices.Contains(ids, id) {
+				return id, true
+			}
 		}
 	}
-	return w.modified.UnixMilli()
+	return "", false
+}
+
+// A landedError ends the check of a transaction that turns out to have been committed already.
+type landedError struct {
+	version int64
+	id      string
+}
+
+func (e *landedError) Error() string {
+	return fmt.Sprintf("conflict: transaction %s is committed as version %d", e.id, e.version)
 }

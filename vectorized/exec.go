@@ -1,16 +1,12 @@
 package vectorized
 
 import (
-	"errors"
 	"fmt"
 	"math/bits"
-	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/deltaskip/deltaskip/colstats"
-	"github.com/deltaskip/deltaskip/predicate"
-	"github.com/deltaskip/deltaskip/schema"
 )
 
 // A program works on chunks of this many files: few enough that its bitmaps and the bounds it reads stay in the first
@@ -261,57 +257,6 @@ func (r *run) answer(dst []uint64, id int32, need []uint64) {
 	for w, word := range r.eval(id, need) {
 		dst[w] = word & need[w]
 	}
-}
-
-// partitions answers whether some read's partition predicate may be TRUE. As in Spark, which evaluates it on every file's
-// partition values, an ANSI error there is an error of the whole.
-func (r *run) partitions(dst, files []uint64) error {
-	r.ev.failed = false
-	r.answer(dst, r.p.partition, files)
-	if !r.ev.failed {
-		return nil
-	}
-	for file := r.lo; file < r.hi; file++ { // in full, since AND, OR and CASE may look away from what failed
-		for i, read := range r.p.reads {
-			if read.exact == nil || !r.exact(read.exact, file) {
-				continue
-			}
-			_, err := read.exact.Eval((*partitionRow)(r))
-			var failed *predicate.EvalError
-			if errors.As(err, &failed) {
-				return fmt.Errorf("vectorized: partition predicate %s of read %d: %w", read.exact.Root, i, failed)
-			}
-		}
-	}
-	return nil
-}
-
-// exact loads the partition values of a file for partitionRow, if all that p needs are known.
-func (r *run) exact(p *predicate.Predicate, file int) bool {
-	for i, f := range r.facts {
-		if f.Column.Partition {
-			r.ev.columns[i] = spanOf(f, file)
-		}
-	}
-	for _, c := range p.Columns() {
-		i := slices.IndexFunc(r.facts, func(f *colstats.Facts) bool { return f.Column == c })
-		if i < 0 || !r.ev.columns[i].exact && !r.ev.columns[i].empty {
-			return false
-		}
-	}
-	return true
-}
-
-// A partitionRow is a run as a row of the partition values of one file.
-type partitionRow run
-
-func (r *partitionRow) Value(c *schema.Column) predicate.Value {
-	for i, f := range r.facts {
-		if f.Column == c && r.ev.columns[i].exact {
-			return r.ev.columns[i].lo
-		}
-	}
-	return predicate.NullOf(c.Type)
 }
 
 // pair answers a comparison of two columns: by bounds where both have them, by the scalar evaluator where NaN may hide
