@@ -56,7 +56,7 @@ func constant(e Expr) bool {
 	case *Column, *Opaque:
 		return false
 	case *Call:
-		if e.Fn == nil || e.Fn.Eval == nil || e.Fn.Volatile {
+		if e.Fn == nil || e.Fn.Eval == nil || e.Fn.Volatile || e.Fn.Inexact {
 			return false
 		}
 	}
@@ -568,12 +568,14 @@ func (b *binder) call(e *Call) (Expr, error) {
 	if known && fn.Rejected != "" {
 		return nil, &BindError{Class: fn.Rejected, Message: fmt.Sprintf("a filter cannot hold %s", e)}
 	}
+	var unsupported *UnsupportedError
 	if known && fn.Rewrite != nil {
-		out, err := fn.Rewrite(e.Args)
-		if err != nil {
+		switch out, err := fn.Rewrite(e.Args); {
+		case err == nil && out != nil:
+			return b.bind(out)
+		case err != nil && !errors.As(err, &unsupported):
 			return nil, err
 		}
-		return b.bind(out)
 	}
 	args, err := b.bindAll(e.Args)
 	if err != nil {
@@ -582,14 +584,16 @@ func (b *binder) call(e *Call) (Expr, error) {
 	opaque := func(reason string, t schema.Type) Expr {
 		return &Opaque{SQL: (&Call{Name: e.Name, Args: args}).String(), Reason: reason, Columns: mentioned(args...), Typ: t}
 	}
-	if !known {
+	switch {
+	case !known:
 		return opaque("the function "+e.Name+" is not known here", schema.Type{}), nil
+	case unsupported != nil:
+		return opaque(unsupported.Reason, schema.Type{}), nil
 	}
 	var result schema.Type
 	var params []schema.Type
 	if fn.Resolve != nil {
 		params, result, err = fn.Resolve(args)
-		var unsupported *UnsupportedError
 		if errors.As(err, &unsupported) {
 			return opaque(unsupported.Reason, result), nil
 		}

@@ -12,13 +12,13 @@ type Env struct {
 	Now  time.Time      // of current_date, current_timestamp and now; zero leaves them opaque
 }
 
-// A Function is a scalar function that Spark knows, with Spark's ANSI semantics. Exactly one of Rewrite, Eval
-// and Reason is set: it is written in terms of other nodes, evaluated, or left alone.
+// A Function is a scalar function that Spark knows, with Spark's ANSI semantics. It is written in terms of
+// other nodes (Rewrite), evaluated (Eval), or left alone (Reason).
 type Function struct {
 	Name string // lower case; aliases are entries of their own
 
 	// Rewrite says the call in other nodes, such as coalesce in a Case, which decides what is evaluated lazily. It
-	// takes arguments as parsed; the result is bound in place of the call.
+	// takes arguments as parsed; the result is bound in place of the call. A nil result leaves the call to Eval.
 	Rewrite func(args []Expr) (Expr, error)
 
 	// Resolve checks the bound, folded arguments and says to which types they are cast and what comes out. It
@@ -29,10 +29,14 @@ type Function struct {
 	Eval func(env *Env, args []Value, result schema.Type) (Value, error)
 	// NullIn says that any NULL argument makes the result NULL; Eval is then never called with one.
 	NullIn bool
-	// Monotonic, if set, says how the function moves with its one varying argument (the others being literals).
+	// Monotonic, if set, says how the function moves with its one varying argument (the others being literals). It holds
+	// between two values at which Eval does not fail; NaN has no place in the order, whatever it is mapped to.
 	Monotonic func(args []Expr) Direction
 	// Zoned says that the result depends on Env.Zone: monotonic only while the zone's offset is constant.
 	Zoned bool
+	// Inexact says that Spark's result, a double, may lie apart from Eval's by up to 2^-40 of its size: no equality
+	// with it proves anything, and it is not folded into a literal.
+	Inexact bool
 
 	// Reason, in plain words, is why a call binds to Opaque instead: Spark knows the function, we don't evaluate it.
 	// Resolve may be set to type the call.
