@@ -50,9 +50,12 @@ func (b *binder) arith(e *Arith, l, r Expr) (Expr, error) {
 		result := decimalResult(e.Op, l.Type(), r.Type())
 		return &Arith{Op: e.Op, L: l, R: r, Try: e.Try, Typ: result}, nil
 	}
-	if lt.Kind == schema.String || rt.Kind == schema.String {
-		if l, r, err = b.castBoth(l, r, common); err != nil {
-			return nil, err
+	// Beside a string try_add and its like forgive the string, too.
+	for _, side := range []*Expr{&l, &r} {
+		if lt.Kind == schema.String || rt.Kind == schema.String {
+			if *side, err = b.cast(*side, common, e.Try && (*side).Type().Kind == schema.String); err != nil {
+				return nil, err
+			}
 		}
 	}
 	switch {
@@ -92,13 +95,13 @@ func (b *binder) datetimeArith(e *Arith, l, r Expr) (Expr, error) {
 		if e.Op == Sub {
 			name = "date_sub"
 		}
-		if _, ok := Lookup(name); ok && !e.Try {
-			return b.call(&Call{Name: name, Args: []Expr{l, r}})
-		}
-		return opaque(lt)
+		return b.call(&Call{Name: name, Args: []Expr{l, r}}) // which never fails, so Try changes nothing
 	case lt.Kind == schema.Date && integral(rt.Kind):
 		return nil, &BindError{Class: "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", Message: fmt.Sprintf("a bigint cannot be added to a date: %s", r)}
 	case datetime(lt.Kind) && rt.Kind == schema.Interval:
+		if interval, ok := r.(*Literal); ok && !interval.Value.Null && !e.Try {
+			return b.moved(e.Op, l, interval.Value)
+		}
 		return opaque(schema.Type{})
 	case e.Op == Sub && datetime(lt.Kind) && (datetime(rt.Kind) || rt.Kind == schema.String), e.Op == Sub && lt.Kind == schema.String && datetime(rt.Kind):
 		return opaque(schema.Type{})
@@ -106,4 +109,22 @@ func (b *binder) datetimeArith(e *Arith, l, r Expr) (Expr, error) {
 		return opaque(schema.Type{})
 	}
 	return nil, nil
+}
+
+// moved binds a date or timestamp plus or minus an interval as the function that adds it.
+func (b *binder) moved(op ArithOp, x Expr, interval Value) (Expr, error) {
+	n := interval.I
+	if op == Sub {
+		n = -n
+	}
+	unit, date := "MICROSECOND", x.Type().Kind == schema.Date
+	switch {
+	case date && interval.Type == yearMonthInterval:
+		return b.call(&Call{Name: "add_months", Args: []Expr{x, &Literal{Value: IntOf(schema.Integer, n)}}})
+	case date && interval.Type == dayInterval:
+		return b.call(&Call{Name: "date_add", Args: []Expr{x, &Literal{Value: IntOf(schema.Integer, n/microsPerDay)}}})
+	case interval.Type == yearMonthInterval:
+		unit = "MONTH"
+	}
+	return b.call(&Call{Name: "timestampadd", Args: []Expr{&Literal{Value: StringOf(unit)}, &Literal{Value: IntOf(schema.Long, n)}, x}})
 }

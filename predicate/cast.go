@@ -92,6 +92,9 @@ func CastValue(v Value, to schema.Type, env *Env) (Value, error) {
 		return castToDatetime(v, to, env)
 	case schema.Interval:
 		if from.Kind == schema.Interval && (from == yearMonthInterval) == strings.Contains(to.Nested.Name, "month") {
+			if from == dayInterval {
+				from = dayTimeInterval
+			}
 			return Value{Type: from, I: v.I}, nil
 		}
 	}

@@ -8,10 +8,12 @@ import (
 	"github.com/deltaskip/deltaskip/schema"
 )
 
-// The interval types. A value of yearMonthInterval holds months, one of dayTimeInterval microseconds, in Value.I; the calendar
+// The interval types. A value of yearMonthInterval holds months, one of dayTimeInterval microseconds, in Value.I; dayInterval is
+// dayTimeInterval in whole days, which leave a date a date. The calendar
 // interval of both is not evaluated. These are the only Types of kind Interval that values have, so they compare with ==.
 var (
 	yearMonthInterval = schema.Type{Kind: schema.Interval, Nested: &schema.Nested{Name: "interval year to month"}}
+	dayInterval       = schema.Type{Kind: schema.Interval, Nested: &schema.Nested{Name: "interval day"}}
 	dayTimeInterval   = schema.Type{Kind: schema.Interval, Nested: &schema.Nested{Name: "interval day to second"}}
 	calendarInterval  = schema.Type{Kind: schema.Interval, Nested: &schema.Nested{Name: "interval"}}
 )
@@ -56,7 +58,7 @@ func intervalValue(parts []intervalPart) (v Value, ok bool, err error) {
 		}
 	}
 	var months, micros int64
-	var hasMonths, hasMicros bool
+	var hasMonths, hasMicros, hasTime bool
 	for _, p := range parts {
 		m, u, err := p.amount()
 		if err != nil {
@@ -65,6 +67,7 @@ func intervalValue(parts []intervalPart) (v Value, ok bool, err error) {
 		unit := intervalUnits[unitName(p.unit)]
 		hasMonths = hasMonths || unit.months != 0
 		hasMicros = hasMicros || unit.micros != 0
+		hasTime = hasTime || unit.micros%microsPerDay != 0 || p.to != ""
 		var okMonths, okMicros bool
 		if months, okMonths = mulAdd(m, 1, months); !okMonths {
 			return Value{}, false, fmt.Errorf("the interval is out of range")
@@ -81,6 +84,9 @@ func intervalValue(parts []intervalPart) (v Value, ok bool, err error) {
 			return Value{}, false, fmt.Errorf("the interval is out of range")
 		}
 		return Value{Type: yearMonthInterval, I: months}, true, nil
+	}
+	if !hasTime {
+		return Value{Type: dayInterval, I: micros}, true, nil
 	}
 	return Value{Type: dayTimeInterval, I: micros}, true, nil
 }
@@ -188,7 +194,10 @@ func formatInterval(v Value) string {
 	if v.I < 0 {
 		sign, n = "-", -n
 	}
-	if v.Type == yearMonthInterval {
+	switch v.Type {
+	case dayInterval:
+		return fmt.Sprintf("INTERVAL '%s%d' DAY", sign, n/microsPerDay)
+	case yearMonthInterval:
 		return fmt.Sprintf("INTERVAL '%s%d-%d' YEAR TO MONTH", sign, n/12, n%12)
 	}
 	seconds := n / microsPerSecond
