@@ -1,6 +1,7 @@
 package vectorized
 
 import (
+	"errors"
 	"math"
 	"slices"
 	"time"
@@ -56,6 +57,7 @@ func (n *node) typ() schema.Type { return n.expr.Type() }
 type evaluator struct {
 	columns []span // by demand
 	row     stepRow
+	failed  bool // some evaluation of exact values ended in an ANSI error
 }
 
 // stepRow gives the values of a node's holes.
@@ -199,6 +201,10 @@ func (ev *evaluator) try(n *node, args []span) (span, bool) {
 func (ev *evaluator) step(n *node) (predicate.Value, bool) {
 	ev.row.holes = n.holes
 	v, err := predicate.Eval(n.step, n.env, &ev.row)
+	if err != nil {
+		var failed *predicate.EvalError
+		ev.failed = ev.failed || errors.As(err, &failed)
+	}
 	return v, err == nil
 }
 

@@ -1,12 +1,16 @@
 package vectorized
 
 import (
+	"errors"
 	"fmt"
 	"math/bits"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/deltaskip/deltaskip/colstats"
+	"github.com/deltaskip/deltaskip/predicate"
+	"github.com/deltaskip/deltaskip/schema"
 )
 
 // A program works on chunks of this many files: few enough that its bitmaps and the bounds it reads stay in the first
@@ -29,6 +33,7 @@ type run struct {
 	n         int // files of the batch
 	lo, hi    int // files of the chunk; lo is a multiple of 64
 	files     [chunkWords]uint64
+	spare     [chunkWords]uint64 // of whichever leaf is at work
 	registers []register // by plan node
 	ev        evaluator
 }
@@ -180,7 +185,7 @@ func (r *run) leaf(n *planNode, bits, todo []uint64) {
 		lo, hi := r.lo+from*64, min(r.lo+to*64, r.hi)
 		switch n.kind {
 		case planStep:
-			n.test.run(bits[from:to], r.facts[n.column], lo, hi)
+			n.test.run(bits[from:to], r.spare[:], r.facts[n.column], lo, hi)
 		case planPair:
 			r.pair(n, bits[from:to], todo[from:to], lo, hi)
 		default:
@@ -259,6 +264,57 @@ func (r *run) answer(dst []uint64, id int32, need []uint64) {
 	}
 }
 
+// partitions answers whether some read's partition predicate may be TRUE. As in Spark, which evaluates it on every file's
+// partition values, an ANSI error there is an error of the whole.
+func (r *run) partitions(dst, files []uint64) error {
+	r.ev.failed = false
+	r.answer(dst, r.p.partition, files)
+	if !r.ev.failed {
+		return nil
+	}
+	for file := r.lo; file < r.hi; file++ { // in full, since AND, OR and CASE may look away from what failed
+		for i, read := range r.p.reads {
+			if read.exact == nil || !r.exact(read.exact, file) {
+				continue
+			}
+			_, err := read.exact.Eval((*partitionRow)(r))
+			var failed *predicate.EvalError
+			if errors.As(err, &failed) {
+				return fmt.Errorf("vectorized: partition predicate %s of read %d: %w", read.exact.Root, i, failed)
+			}
+		}
+	}
+	return nil
+}
+
+// exact loads the partition values of a file for partitionRow, if all that p needs are known.
+func (r *run) exact(p *predicate.Predicate, file int) bool {
+	for i, f := range r.facts {
+		if f.Column.Partition {
+			r.ev.columns[i] = spanOf(f, file)
+		}
+	}
+	for _, c := range p.Columns() {
+		i := slices.IndexFunc(r.facts, func(f *colstats.Facts) bool { return f.Column == c })
+		if i < 0 || !r.ev.columns[i].exact && !r.ev.columns[i].empty {
+			return false
+		}
+	}
+	return true
+}
+
+// A partitionRow is a run as a row of the partition values of one file.
+type partitionRow run
+
+func (r *partitionRow) Value(c *schema.Column) predicate.Value {
+	for i, f := range r.facts {
+		if f.Column == c && r.ev.columns[i].exact {
+			return r.ev.columns[i].lo
+		}
+	}
+	return predicate.NullOf(c.Type)
+}
+
 // pair answers a comparison of two columns: by bounds where both have them, by the scalar evaluator where NaN may hide
 // behind them.
 func (r *run) pair(n *planNode, dst, todo []uint64, lo, hi int) {
@@ -266,7 +322,7 @@ func (r *run) pair(n *planNode, dst, todo []uint64, lo, hi int) {
 	aBounded, bBounded := boundedOf(a), boundedOf(b)
 	bounded := aBounded != nil && bBounded != nil
 	if bounded {
-		n.pair.run(dst, a, b, lo, hi)
+		n.pair.run(dst, r.spare[:], a, b, lo, hi)
 	}
 	word := func(bitmap []uint64, w int) uint64 {
 		if bitmap == nil {
@@ -282,7 +338,8 @@ func (r *run) pair(n *planNode, dst, todo []uint64, lo, hi int) {
 		dst[w] |= ^both
 		dst[w] &^= word(a.AllNull, w) | word(b.AllNull, w)
 		if doubt := todo[w] & both & (word(a.MayNaN, w) | word(b.MayNaN, w)); doubt != 0 {
-			r.scalar(n, dst[w:w+1], []uint64{doubt}, lo+w*64)
+			r.spare[0] = doubt
+			r.scalar(n, dst[w:w+1], r.spare[:1], lo+w*64)
 		}
 	}
 }

@@ -17,11 +17,21 @@ import (
 // lessThan sets the bits of the values that are less than lit. dst must hold (len(values)+63)/64 words. A NaN is less
 // than nothing, and lit is never NaN: see isNumber.
 func lessThan[T cmp.Ordered](dst []uint64, values []T, lit T) {
-	for w := range (len(values) + 63) / 64 {
-		chunk := values[w*64 : min(w*64+64, len(values))]
+	w := 0
+	for ; w < len(values)/64; w++ {
+		chunk := (*[64]T)(values[w*64:])
 		var less uint64
-		for i, v := range chunk { // b2u compiles to a flag set: no branch per file
-			less |= b2u(v < lit) << (i & 63)
+		for i := 0; i < 64; i += 8 { // constant shifts, and no branch per file: b2u compiles to a flag set
+			c := (*[8]T)(chunk[i:])
+			less |= (b2u(c[0] < lit) | b2u(c[1] < lit)<<1 | b2u(c[2] < lit)<<2 | b2u(c[3] < lit)<<3 |
+				b2u(c[4] < lit)<<4 | b2u(c[5] < lit)<<5 | b2u(c[6] < lit)<<6 | b2u(c[7] < lit)<<7) << i
+		}
+		dst[w] = less
+	}
+	if rest := values[w*64:]; len(rest) > 0 {
+		var less uint64
+		for i, v := range rest {
+			less |= b2u(v < lit) << i
 		}
 		dst[w] = less
 	}

@@ -26,8 +26,9 @@ func makePair(t schema.Type, op predicate.CompareOp, bit tri) pairTest {
 	return pairTest{edges: edgesOf(t, nil), op: op}
 }
 
-// run sets the bits of the files lo … hi-1. Both columns have bounds; where a file has none the bit means nothing.
-func (p *pairTest) run(dst []uint64, a, b *colstats.Facts, lo, hi int) {
+// run sets the bits of the files lo … hi-1. Both columns have bounds; where a file has none the bit means nothing. spare
+// may hold as many words as dst.
+func (p *pairTest) run(dst, spare []uint64, a, b *colstats.Facts, lo, hi int) {
 	if p.op == predicate.GT || p.op == predicate.LE {
 		a, b = b, a
 	}
@@ -42,8 +43,7 @@ func (p *pairTest) run(dst []uint64, a, b *colstats.Facts, lo, hi int) {
 		}
 		return
 	}
-	var other [chunkWords]uint64
-	more := other[:len(dst)]
+	more := spare[:len(dst)]
 	if p.op == predicate.EQ {
 		p.edges.lessOther(dst, a.Upper, b.Lower, lo, hi)
 		p.edges.lessOther(more, b.Upper, a.Lower, lo, hi)

@@ -49,7 +49,9 @@ type compiler struct {
 	index   map[*schema.Column]int
 	envs    []*predicate.Env
 	exprs   map[string]*node
-	steps   map[*node]*step
+	steps   map[string]*step
+	stepsOf map[*node]*step // nil where making one was too much work
+	plans   map[planKey]int32
 	nodes   []planNode
 	byKey   map[string]int32
 	ev      evaluator // columns are set as needed
@@ -62,14 +64,14 @@ func newCompiler() *compiler {
 	return &compiler{
 		index: map[*schema.Column]int{},
 		exprs: map[string]*node{},
-		steps: map[*node]*step{},
+		steps: map[string]*step{}, stepsOf: map[*node]*step{}, plans: map[planKey]int32{},
 		nodes: []planNode{{kind: planNever}, {kind: planAlways}},
 		byKey: map[string]int32{},
 	}
 }
 
-// intern returns the node of that key, making it if it is new.
-func (c *compiler) intern(key string, make func() planNode) int32 {
+// place returns the plan node of that key, making it if it is new.
+func (c *compiler) place(key string, make func() planNode) int32 {
 	if id, ok := c.byKey[key]; ok {
 		return id
 	}
@@ -105,34 +107,52 @@ func (c *compiler) connect(kind planKind, neutral, decisive int32, args []int32)
 		key = binary.LittleEndian.AppendUint32(key, uint32(a))
 		cost += c.nodes[a].cost
 	}
-	return c.intern(string(key), func() planNode { return planNode{kind: kind, args: args, cost: cost} })
+	return c.place(string(key), func() planNode { return planNode{kind: kind, args: args, cost: cost} })
 }
 
-// plan returns the plan node that asks whether the boolean node n may be bit.
-func (c *compiler) plan(n *node, bit tri) int32 {
+// plan returns the plan node that asks whether the boolean node n may be bit in a row that given allows.
+func (c *compiler) plan(n *node, bit tri, given *premise) int32 {
+	given = given.only(n.columns)
+	key := planKey{n, bit, given.key()}
+	id, ok := c.plans[key]
+	if !ok {
+		id = c.planAnew(n, bit, given)
+		c.plans[key] = id
+	}
+	return id
+}
+
+// A planKey says what plan was asked for.
+type planKey struct {
+	n     *node
+	bit   tri
+	given string
+}
+
+func (c *compiler) planAnew(n *node, bit tri, given *premise) int32 {
 	if len(n.columns) == 0 {
 		return constant(c.ev.tri(n)&bit != 0)
 	}
 	var s *step
 	if len(n.columns) == 1 {
 		if s = c.stepOf(n); s != nil && s.settled() {
-			return c.askStep(s, bit)
+			return c.askStep(s, bit, given)
 		}
 	}
 	switch e := n.expr.(type) {
 	case *predicate.Not:
-		return c.plan(n.args[0], bit.not())
+		return c.plan(n.args[0], bit.not(), given)
 	case *predicate.And:
-		return c.conjunction(c.terms(n), bit, canTrue, canFalse)
+		return c.conjunction(n, bit, canTrue, canFalse, given)
 	case *predicate.Or:
-		return c.conjunction(c.terms(n), bit, canFalse, canTrue)
+		return c.conjunction(n, bit, canFalse, canTrue, given)
 	case *predicate.IsNull:
 		if x := n.args[0]; x.typ().Kind == schema.Boolean {
 			switch bit {
 			case canTrue:
-				return c.plan(x, canNull)
+				return c.plan(x, canNull, given)
 			case canFalse:
-				return c.any(c.plan(x, canTrue), c.plan(x, canFalse))
+				return c.any(c.plan(x, canTrue, given), c.plan(x, canFalse, given))
 			}
 			return never
 		}
@@ -143,7 +163,7 @@ func (c *compiler) plan(n *node, bit tri) int32 {
 	}
 	id := c.planScalar(n, bit)
 	if s != nil { // the step knows the range, the scalar evaluator more of a file with one value
-		id = c.all(c.askStep(s, bit), id)
+		id = c.all(c.askStep(s, bit, given), id)
 	}
 	return id
 }
@@ -155,13 +175,14 @@ func constant(b bool) int32 {
 	return never
 }
 
-// conjunction plans an AND of independent terms; with yes and no exchanged it plans an OR, its dual.
-func (c *compiler) conjunction(terms []*node, bit, yes, no tri) int32 {
-	ids := func(bits ...tri) (ids []int32) {
+// conjunction plans an AND; with yes and no exchanged it plans an OR, its dual.
+func (c *compiler) conjunction(n *node, bit, yes, no tri, given *premise) int32 {
+	terms := c.terms(n)
+	each := func(given *premise, bits ...tri) (ids []int32) {
 		for _, t := range terms {
 			var alternatives []int32
 			for _, b := range bits {
-				alternatives = append(alternatives, c.plan(t, b))
+				alternatives = append(alternatives, c.planTerm(t, b, given))
 			}
 			ids = append(ids, c.any(alternatives...))
 		}
@@ -169,49 +190,169 @@ func (c *compiler) conjunction(terms []*node, bit, yes, no tri) int32 {
 	}
 	switch bit {
 	case yes:
-		if contradictory(terms) { // a AND NOT a is FALSE or NULL
-			return never
-		}
-		return c.all(ids(yes)...)
+		return c.agreement(terms, yes, given)
 	case no:
-		return c.any(ids(no)...)
+		return c.any(each(given, no)...)
 	}
 	// NULL iff some term is NULL and all others are NULL or yes.
-	return c.all(c.all(ids(yes, canNull)...), c.any(ids(canNull)...))
+	return c.all(c.all(each(given, yes, canNull)...), c.any(each(given, canNull)...))
 }
 
-func contradictory(terms []*node) bool {
+// A term is an argument of an AND or OR, or those over one column that have settled steps, as one step.
+type term struct {
+	nodes []*node
+	step  *step // nil for a single node without
+}
+
+func (c *compiler) planTerm(t term, bit tri, given *premise) int32 {
+	if t.step != nil {
+		return c.askStep(t.step, bit, given)
+	}
+	return c.plan(t.nodes[0], bit, given)
+}
+
+// agreement asks whether a row may make all terms yes. Each term is looked at in the rows that the others leave: given
+// x < 5, `y = 1 OR x > 10` is y = 1; given x = 5, `x + y = 7` is 5 + y = 7; given x = y as well, y < 5.
+func (c *compiler) agreement(terms []term, yes tri, given *premise) int32 {
+	if contradictory(terms) { // a AND NOT a is FALSE or NULL
+		return never
+	}
+	var ids []int32
 	for _, t := range terms {
-		if _, ok := t.expr.(*predicate.Not); ok && !t.opaque && slices.Contains(terms, t.args[0]) {
+		if t.step != nil {
+			ids = append(ids, c.askStep(t.step, yes, given))
+		}
+	}
+	for _, t := range terms {
+		if t.step != nil {
+			given = given.with(c, t.step, yes)
+		}
+	}
+	for _, t := range terms {
+		if t.step != nil {
+			continue
+		}
+		n := t.nodes[0]
+		ids = append(ids, c.plan(n, yes, given))
+		for _, column := range n.columns {
+			if v, ok := given.point(c, column); ok && len(n.columns) > 1 {
+				n = c.substitute(n, column, &predicate.Literal{Value: v})
+			}
+		}
+		if n != t.nodes[0] {
+			ids = append(ids, c.plan(n, yes, given))
+		}
+		ids = append(ids, c.transfer(n, terms, yes)...)
+	}
+	return c.all(ids...)
+}
+
+// transfer plans what an equality `a = x`, x being a column or a cast of one, tells of x by what other terms say of a.
+func (c *compiler) transfer(n *node, terms []term, yes tri) (ids []int32) {
+	e, ok := n.expr.(*predicate.Compare)
+	if !ok || e.Op != predicate.EQ || yes != canTrue {
+		return nil
+	}
+	for i, side := range n.args {
+		other := n.args[1-i]
+		if _, ok := side.expr.(*predicate.Column); !ok || !columnOrCast(other) || domainOf(side.typ()).unordered {
+			continue
+		}
+		for _, t := range terms {
+			for _, about := range t.nodes {
+				// Equal floats may be zeros of different signs, which functions tell apart.
+				if len(about.columns) == 1 && about.columns[0] == side.column && (!isFloat(side.typ()) || comparesOnly(about)) {
+					ids = append(ids, c.plan(c.substitute(about, side.column, other.expr), yes, nil))
+				}
+			}
+		}
+	}
+	return ids
+}
+
+func columnOrCast(n *node) bool {
+	if _, ok := n.expr.(*predicate.Cast); ok {
+		n = n.args[0]
+	}
+	_, ok := n.expr.(*predicate.Column)
+	return ok
+}
+
+// comparesOnly reports an expression that cannot tell equal values of a column apart.
+func comparesOnly(n *node) bool {
+	switch n.expr.(type) {
+	case *predicate.Cast, *predicate.Call, *predicate.Arith, *predicate.Case, *predicate.Like, *predicate.Opaque:
+		return false
+	}
+	return !slices.ContainsFunc(n.args, func(a *node) bool { return !comparesOnly(a) })
+}
+
+// substitute returns n with e in place of a column.
+func (c *compiler) substitute(n *node, column int, e predicate.Expr) *node {
+	if _, ok := n.expr.(*predicate.Column); ok && n.column == column {
+		return c.node(e, n.env)
+	}
+	if !slices.Contains(n.columns, column) || n.opaque {
+		return n
+	}
+	args := make([]*node, len(n.args))
+	for i, a := range n.args {
+		args[i] = c.substitute(a, column, e)
+	}
+	switch n.expr.(type) {
+	case *predicate.And, *predicate.Or:
+		return c.join(n.expr, args)
+	}
+	exprs := make([]predicate.Expr, len(args))
+	for i, a := range args {
+		exprs[i] = a.expr
+	}
+	r := c.node(withArgs(n.expr, exprs), n.env)
+	if len(r.columns) == 0 && !r.opaque {
+		if v, err := predicate.Eval(r.expr, r.env, nil); err == nil {
+			return c.node(&predicate.Literal{Value: v}, r.env)
+		}
+	}
+	return r
+}
+
+func contradictory(terms []term) bool {
+	for _, t := range terms {
+		n := t.nodes[0]
+		if _, ok := n.expr.(*predicate.Not); ok && !n.opaque && slices.ContainsFunc(terms, func(u term) bool { return u.nodes[0] == n.args[0] }) {
 			return true
 		}
 	}
 	return false
 }
 
-// terms returns the arguments of nested ANDs (or ORs) as one list, in which those over one column that have steps are
-// joined: `x > 5 AND x < 3` is one step, and never TRUE.
-func (c *compiler) terms(n *node) []*node {
-	var terms []*node
-	byColumn := map[int][]*node{}
+// terms returns the arguments of nested ANDs (or ORs) as one list, in which settled steps over one column are joined:
+// `x > 5 AND x < 3` is one step, and never TRUE.
+func (c *compiler) terms(n *node) []term {
+	_, and := n.expr.(*predicate.And)
+	var terms []term
+	byColumn := map[int]int{} // places in terms
 	for _, a := range n.flatten(nil) {
+		var s *step
 		if len(a.columns) == 1 {
-			if s := c.stepOf(a); s != nil && s.settled() {
-				byColumn[a.columns[0]] = append(byColumn[a.columns[0]], a)
-				continue
-			}
+			s = c.stepOf(a)
 		}
-		terms = append(terms, a)
-	}
-	for column := range c.demands {
-		group := byColumn[column]
-		if len(group) > 1 {
-			joined := c.join(n.expr, group)
-			if s := c.stepOf(joined); s != nil && s.settled() {
-				group = []*node{joined}
-			}
+		if s == nil || !s.settled() {
+			terms = append(terms, term{nodes: []*node{a}})
+			continue
 		}
-		terms = append(terms, group...)
+		i, ok := byColumn[s.column]
+		switch {
+		case !ok:
+			byColumn[s.column] = len(terms)
+			terms = append(terms, term{[]*node{a}, s})
+			continue
+		case and:
+			terms[i].step = c.merge(terms[i].step, s, tri.and)
+		default:
+			terms[i].step = c.merge(terms[i].step, s, tri.or)
+		}
+		terms[i].nodes = append(terms[i].nodes, a)
 	}
 	return terms
 }
@@ -237,16 +378,26 @@ func (n *node) flatten(dst []*node) []*node {
 }
 
 func (c *compiler) stepOf(n *node) *step {
-	s, ok := c.steps[n]
+	s, ok := c.stepsOf[n]
 	if !ok {
-		s = c.makeStep(n)
-		c.steps[n] = s
+		if s = c.makeStep(n); s != nil {
+			s = c.intern(s)
+		}
+		c.stepsOf[n] = s
 	}
 	return s
 }
 
 // askStep plans a question to a step.
-func (c *compiler) askStep(s *step, bit tri) int32 {
+func (c *compiler) askStep(s *step, bit tri, given *premise) int32 {
+	if allows := given.of(s.column); allows != nil {
+		s = c.merge(s, allows, func(a, allowed tri) tri {
+			if allowed&canTrue == 0 {
+				return 0
+			}
+			return a
+		})
+	}
 	q := ask{s, bit}
 	col := c.demands[s.column].Column
 	t := q.test(col.Type)
@@ -262,7 +413,7 @@ func (c *compiler) askStep(s *step, bit tri) int32 {
 	for _, e := range edges {
 		key.WriteString(valueKey(e))
 	}
-	return c.intern(key.String(), func() planNode {
+	return c.place(key.String(), func() planNode {
 		return planNode{kind: planStep, column: s.column, ask: q, test: t, cost: 1 + t.cost()}
 	})
 }
@@ -271,7 +422,7 @@ func (c *compiler) planScalar(n *node, bit tri) int32 {
 	if _, ok := n.expr.(*predicate.Opaque); ok {
 		return always
 	}
-	return c.intern(fmt.Sprintf("scalar %p %d", n, bit), func() planNode {
+	return c.place(fmt.Sprintf("scalar %p %d", n, bit), func() planNode {
 		return planNode{kind: planScalar, expr: n, bit: bit, cost: 1000 * n.size}
 	})
 }
@@ -284,7 +435,7 @@ func (c *compiler) planPair(n *node, op predicate.CompareOp, bit tri) (int32, bo
 	if !ok || !ok2 || domainOf(t).unordered || op == predicate.NullSafe || bit == canNull {
 		return 0, false
 	}
-	return c.intern(fmt.Sprintf("pair %p %d", n, bit), func() planNode {
+	return c.place(fmt.Sprintf("pair %p %d", n, bit), func() planNode {
 		return planNode{kind: planPair, expr: n, bit: bit, pair: makePair(t, op, bit), cost: 10}
 	}), true
 }
@@ -391,7 +542,7 @@ func (c *compiler) half(r *read, half *predicate.Predicate) int32 {
 	}
 	n := c.node(half.Root, &half.Env)
 	r.columns = union(r.columns, n.columns)
-	return c.plan(n, canTrue)
+	return c.plan(n, canTrue, nil)
 }
 
 // whole returns a read as one expression again.

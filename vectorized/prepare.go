@@ -1,6 +1,7 @@
 package vectorized
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/deltaskip/deltaskip/predicate"
@@ -14,32 +15,24 @@ func (n *node) prepare() {
 	}
 	switch e := n.expr.(type) {
 	case *predicate.Compare:
-		n.dig(func(args []predicate.Expr) predicate.Expr {
-			return &predicate.Compare{Op: e.Op, L: args[0], R: args[1]}
-		})
+		n.dig()
 	case *predicate.In:
 		n.prepareIn()
 	case *predicate.Case:
 		n.prepareCase(e)
 	case *predicate.Like:
 		n.nullIn = true
-		n.dig(func(args []predicate.Expr) predicate.Expr {
-			return &predicate.Like{X: args[0], Pattern: args[1], Escape: e.Escape, Fold: e.Fold}
-		})
+		n.dig()
 		if pattern := n.args[1]; pattern.constant() && !e.Fold && binaryOrder(n.args[0]) {
 			n.like = parseLike(pattern.point.lo.S, e.Escape)
 			n.total = n.like != nil
 		}
 	case *predicate.Arith:
 		n.nullIn = true
-		n.dig(func(args []predicate.Expr) predicate.Expr {
-			return &predicate.Arith{Op: e.Op, L: args[0], R: args[1], Try: e.Try, Typ: e.Typ}
-		})
+		n.dig()
 	case *predicate.Cast:
 		n.nullIn = true
-		n.dig(func(args []predicate.Expr) predicate.Expr {
-			return &predicate.Cast{X: args[0], To: e.To, Try: e.Try}
-		})
+		n.dig()
 		n.direction, n.zoned = castDirection(e.X.Type(), e.To)
 		n.total = castTotal(e.X.Type(), e.To)
 	case *predicate.Call:
@@ -47,8 +40,41 @@ func (n *node) prepare() {
 	}
 }
 
+// withArgs returns e with other arguments, in the order of its Children. It is not for leaves, AND and OR.
+func withArgs(e predicate.Expr, args []predicate.Expr) predicate.Expr {
+	switch e := e.(type) {
+	case *predicate.Compare:
+		return &predicate.Compare{Op: e.Op, L: args[0], R: args[1]}
+	case *predicate.Not:
+		return &predicate.Not{X: args[0]}
+	case *predicate.IsNull:
+		return &predicate.IsNull{X: args[0]}
+	case *predicate.In:
+		return &predicate.In{X: args[0], List: args[1:]}
+	case *predicate.Like:
+		return &predicate.Like{X: args[0], Pattern: args[1], Escape: e.Escape, Fold: e.Fold}
+	case *predicate.Arith:
+		return &predicate.Arith{Op: e.Op, L: args[0], R: args[1], Try: e.Try, Typ: e.Typ}
+	case *predicate.Cast:
+		return &predicate.Cast{X: args[0], To: e.To, Try: e.Try}
+	case *predicate.Call:
+		return &predicate.Call{Name: e.Name, Args: args, Fn: e.Fn, Typ: e.Typ}
+	case *predicate.Case:
+		r := &predicate.Case{Typ: e.Typ}
+		for len(args) > 1 {
+			r.Whens = append(r.Whens, predicate.When{If: args[0], Then: args[1]})
+			args = args[2:]
+		}
+		if len(args) == 1 {
+			r.Else = args[0]
+		}
+		return r
+	}
+	panic(fmt.Sprintf("%T has no arguments", e))
+}
+
 // dig makes n.step, n with a column of its own in place of each argument that is not a literal.
-func (n *node) dig(rebuild func(args []predicate.Expr) predicate.Expr) {
+func (n *node) dig() {
 	if n.opaque {
 		return
 	}
@@ -63,14 +89,12 @@ func (n *node) dig(rebuild func(args []predicate.Expr) predicate.Expr) {
 		}
 	}
 	if len(holes) <= maxHoles {
-		n.holes, n.step = holes, rebuild(exprs)
+		n.holes, n.step = holes, withArgs(n.expr, exprs)
 	}
 }
 
 func (n *node) prepareIn() {
-	n.dig(func(args []predicate.Expr) predicate.Expr {
-		return &predicate.In{X: args[0], List: args[1:]}
-	})
+	n.dig()
 	if domainOf(n.args[0].typ()).unordered {
 		return
 	}
@@ -114,9 +138,7 @@ func (n *node) prepareCall(e *predicate.Call) {
 		return
 	}
 	n.nullIn = e.Fn.NullIn
-	n.dig(func(args []predicate.Expr) predicate.Expr {
-		return &predicate.Call{Name: e.Name, Args: args, Fn: e.Fn, Typ: e.Typ}
-	})
+	n.dig()
 	if e.Fn.Monotonic != nil && len(n.holes) == 1 {
 		n.direction, n.zoned = e.Fn.Monotonic(e.Args), e.Fn.Zoned
 	}

@@ -1,6 +1,8 @@
 package vectorized
 
 import (
+	"fmt"
+	"math"
 	"slices"
 
 	"github.com/deltaskip/deltaskip/predicate"
@@ -43,22 +45,62 @@ func (c *compiler) makeStep(n *node) *step {
 	known := &c.ev.columns[s.column]
 	*known = span{null: true, empty: true}
 	s.null = c.ev.tri(n)
-	var answers []tri
-	var cuts []predicate.Value
+	r := step{column: s.column, null: s.null}
 	for i := range len(s.cuts) + 1 {
 		*known = s.segment(d, i)
-		a := c.ev.tri(n)
-		nan := isFloat(d.t) && i == len(s.cuts)
-		if i > 0 && (nan || a != answers[len(answers)-1]) {
-			cuts = append(cuts, s.cuts[i-1])
-			answers = append(answers, a)
-		} else if i == 0 {
-			answers = append(answers, a)
-		}
+		r.extend(s.cuts, i, c.ev.tri(n))
 	}
-	s.cuts, s.answers = cuts, answers
-	return s
+	return &r
 }
+
+// extend appends the segment from cuts[i-1] on, which continues the one before it if it has the same answer.
+func (s *step) extend(cuts []predicate.Value, i int, answer tri) {
+	switch {
+	case i == 0:
+	case answer != s.answers[len(s.answers)-1], math.IsNaN(cuts[i-1].F):
+		s.cuts = append(s.cuts, cuts[i-1])
+	default:
+		return
+	}
+	s.answers = append(s.answers, answer)
+}
+
+// merge makes the step whose answers are f of the answers of a and b, steps over one column.
+func (c *compiler) merge(a, b *step, f func(a, b tri) tri) *step {
+	cuts := append(slices.Clone(a.cuts), b.cuts...)
+	slices.SortFunc(cuts, predicate.Value.Compare)
+	cuts = slices.CompactFunc(cuts, sameOrder)
+	r := &step{column: a.column, null: f(a.null, b.null)}
+	for i := range len(cuts) + 1 {
+		x, y := 0, 0
+		if i > 0 {
+			x, y = segmentOf(a.cuts, cuts[i-1]), segmentOf(b.cuts, cuts[i-1])
+		}
+		r.extend(cuts, i, f(a.answers[x], b.answers[y]))
+	}
+	return c.intern(r)
+}
+
+// mapStep makes the step whose answers are f of those of s.
+func (c *compiler) mapStep(s *step, f func(tri) tri) *step {
+	return c.merge(s, s, func(a, _ tri) tri { return f(a) })
+}
+
+// intern returns the step that equals s, which is s if there is none yet.
+func (c *compiler) intern(s *step) *step {
+	key := fmt.Appendf(nil, "%d %d %v", s.column, s.null, s.answers)
+	for _, v := range s.cuts {
+		key = append(key, valueKey(v)...)
+	}
+	known, ok := c.steps[string(key)]
+	if !ok {
+		known = s
+		c.steps[string(key)] = s
+	}
+	return known
+}
+
+func sameOrder(a, b predicate.Value) bool { return a.Compare(b) == 0 }
 
 // segment returns the values between two cuts.
 func (s *step) segment(d domain, i int) span {
@@ -101,7 +143,7 @@ func (c *compiler) cut(s *step, d domain, n *node) {
 		k.add(d.most)
 	}
 	slices.SortFunc(k.cuts, predicate.Value.Compare)
-	s.cuts = slices.CompactFunc(k.cuts, func(a, b predicate.Value) bool { return a.Compare(b) == 0 })
+	s.cuts = slices.CompactFunc(k.cuts, sameOrder)
 }
 
 type cutter struct {

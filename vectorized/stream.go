@@ -81,7 +81,9 @@ func (p *Program) first(b *colstats.Batch) (f firstOf, err error) {
 	size := 64 // a hit among the first files should not wait for a whole chunk
 	for files, ok := r.next(size); ok; files, ok = r.next(size) {
 		size = chunkFiles
-		r.answer(partition[:len(files)], p.partition, files)
+		if err := r.partitions(partition[:len(files)], files); err != nil {
+			return f, err
+		}
 		r.answer(may[:len(files)], p.may, partition[:len(files)])
 		for w, word := range may[:len(files)] {
 			if word == 0 {

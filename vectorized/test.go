@@ -80,11 +80,12 @@ func floatEdges[T float32 | float64](at []predicate.Value) numberEdges[T] {
 	return e
 }
 
-// run sets the bits of the files lo … hi-1 that may give the answer. lo is a multiple of 64; dst holds their words.
-func (q *test) run(dst []uint64, f *colstats.Facts, lo, hi int) {
+// run sets the bits of the files lo … hi-1 that may give the answer. lo is a multiple of 64; dst holds their words, and
+// spare may hold as many.
+func (q *test) run(dst, spare []uint64, f *colstats.Facts, lo, hi int) {
 	bounded := window(boundedOf(f), lo, hi)
 	if q.bounds && bounded != nil {
-		q.within(dst, f, lo, hi)
+		q.within(dst, spare[:len(dst)], f, lo, hi)
 		for i := range dst {
 			if q.anywhere {
 				dst[i] |= ^bounded[i]
@@ -117,9 +118,7 @@ func (q *test) run(dst []uint64, f *colstats.Facts, lo, hi int) {
 }
 
 // within sets the bits of the files between whose bounds the answer may hold.
-func (q *test) within(dst []uint64, f *colstats.Facts, lo, hi int) {
-	var other [chunkWords]uint64
-	more := other[:len(dst)]
+func (q *test) within(dst, more []uint64, f *colstats.Facts, lo, hi int) {
 	switch q.edges.len() {
 	case 0:
 		fill(dst, q.start)

@@ -66,7 +66,8 @@ type Program struct {
 // A read is one read's place in the program.
 type read struct {
 	partition, data int32
-	columns         []int // demands of either
+	columns         []int                // demands of either
+	exact           *predicate.Predicate // the partition half, or nil
 }
 
 // Compile compiles the reads of one transaction: a file may match if some read may match it. All reads are bound to one
@@ -103,6 +104,7 @@ func compile(reads []*predicate.Predicate, o Options, partitionOnly bool) (*Prog
 			if partitionOnly {
 				dp = nil
 			}
+			plan.exact = pp
 			plan.partition = c.half(&plan, pp)
 			plan.data = c.half(&plan, dp)
 			whole = append(whole, c.whole(pp, dp))
@@ -114,7 +116,7 @@ func compile(reads []*predicate.Predicate, o Options, partitionOnly bool) (*Prog
 	p.partition, p.may, p.partial = c.any(partition...), c.any(may...), always
 	if o.Verdicts {
 		n := c.join(&predicate.Or{}, whole)
-		p.partial = c.any(c.plan(n, canFalse), c.plan(n, canNull))
+		p.partial = c.any(c.plan(n, canFalse, nil), c.plan(n, canNull, nil))
 	}
 	c.finish(p)
 	return p, nil
@@ -147,19 +149,17 @@ func (p *Program) Eval(b *colstats.Batch, s *Scratch) (result Result, err error)
 	if err := s.run.start(p, b); err != nil {
 		return Result{}, err
 	}
-	return s.eval(), nil
-}
-
-func (s *Scratch) eval() Result {
 	r := &s.run
 	words := (r.n + 63) / 64
 	s.partition, s.may = grow(s.partition, words), grow(s.may, words)
 	for files, ok := r.next(chunkFiles); ok; files, ok = r.next(chunkFiles) {
 		partition, may := window(s.partition, r.lo, r.hi), window(s.may, r.lo, r.hi)
-		r.answer(partition, r.p.partition, files)
-		r.answer(may, r.p.may, partition)
+		if err := r.partitions(partition, files); err != nil {
+			return Result{}, err
+		}
+		r.answer(may, p.may, partition)
 	}
-	return Result{Partition: s.partition, May: s.may}
+	return Result{Partition: s.partition, May: s.may}, nil
 }
 
 // grow returns a slice of n words, reusing s if it is large enough.
@@ -173,15 +173,24 @@ func grow(s []uint64, n int) []uint64 {
 // Verdicts sets dst[i] to the verdict on file i. dst must hold b.Len() verdicts. After an error they are all Some.
 func (p *Program) Verdicts(dst []Verdict, b *colstats.Batch, s *Scratch) (err error) {
 	clear(dst)
+	defer func() {
+		if err != nil {
+			clear(dst)
+		}
+	}()
 	defer recoverTo(&err)
 	if err := s.run.start(p, b); err != nil {
 		return err
 	}
 	r := &s.run
-	var may, partial [chunkWords]uint64
+	var partition, may, partial [chunkWords]uint64
 	for files, ok := r.next(chunkFiles); ok; files, ok = r.next(chunkFiles) {
-		r.answer(may[:len(files)], p.may, files)
-		r.answer(partial[:len(files)], p.partial, may[:len(files)])
+		n := len(files)
+		if err := r.partitions(partition[:n], files); err != nil {
+			return err
+		}
+		r.answer(may[:n], p.may, partition[:n])
+		r.answer(partial[:n], p.partial, may[:n])
 		for i := range r.hi - r.lo {
 			bit := uint64(1) << (i % 64)
 			switch {
