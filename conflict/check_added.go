@@ -3,6 +3,7 @@ package conflict
 import (
 	"context"
 
+	"github.com/deltaskip/deltaskip/colstats"
 	"github.com/deltaskip/deltaskip/vectorized"
 )
 
@@ -41,7 +42,7 @@ func (c *Checker) checkAddedFiles(ctx context.Context, t *candidate, w *winner) 
 	if failure == nil {
 		var hit *vectorized.Hit
 		var s vectorized.Stats
-		hit, s, failure = w.first(ctx, p.stats, p.statsKey, c.colstats())
+		hit, s, failure = w.first(ctx, p.stats, c.colstats())
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
@@ -80,9 +81,21 @@ func (c *candidate) countsAdds(w *winner) bool {
 	return true
 }
 
-// asksStats reports whether a winner's files may have to be compared with the loser's reads by statistics.
-func (c *candidate) asksStats(m Mode) bool {
-	return m == Stats && len(c.txn.Reads) > 0 && !c.txn.ReadWholeTable && !c.blind && c.isolation.Level != SnapshotIsolation
+// asks returns what a winner's files will be asked first if they count; nil if they need not be decoded.
+func (c *Checker) asks(t *candidate) *question {
+	if len(t.txn.Reads) == 0 || t.txn.ReadWholeTable || t.blind || t.isolation.Level == SnapshotIsolation ||
+		c.o.Mode == Off && len(t.read.partitions) == 0 {
+		return nil
+	}
+	p := t.probe(c)
+	q := p.stats
+	if q == nil {
+		q = p.off
+	}
+	if q == nil || q.loose >= 0 {
+		return nil
+	}
+	return q
 }
 
 // checkPartitions decides as Delta does: by partition values alone.
@@ -90,7 +103,7 @@ func (c *Checker) checkPartitions(ctx context.Context, t *candidate, w *winner, 
 	if p.off == nil {
 		return c.firstAdd(t, w, PredicateNotUsable)
 	}
-	hit, s, err := w.first(ctx, p.off, p.offKey, c.colstats())
+	hit, s, err := w.first(ctx, p.off, c.colstats())
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -122,9 +135,11 @@ func (c *Checker) firstAdd(t *candidate, w *winner, reason Reason) error {
 // addConflict is the conflict with a file that statistics could not exclude.
 func (c *Checker) addConflict(ctx context.Context, t *candidate, w *winner, p *probe, hit *vectorized.Hit) error {
 	f := t.overlap(w, p, hit, RangesOverlap)
-	if batches, err := w.batches(ctx, p.statsKey, p.stats.Layout(), c.colstats()); err == nil {
-		f.Reason, f.Ranges, f.Conjunct = p.why(hit, batches)
+	var batches []*colstats.Batch // they are there already
+	if p.stats.loose < 0 {
+		batches, _ = w.batches(ctx, p.stats, c.colstats())
 	}
+	f.Reason, f.Ranges, f.Conjunct = p.why(hit, batches)
 	return f
 }
 

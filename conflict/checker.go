@@ -170,14 +170,10 @@ func (c *Checker) follow(ctx context.Context, runs []*run, winners iter.Seq2[*wi
 
 // winners reads commits, some ahead of their turn, with what the runs will ask of their files. Who gets a winner releases it.
 func (c *Checker) winners(ctx context.Context, runs []*run, files []deltalog.CommitFile) iter.Seq2[*winner, error] {
-	type wish struct {
-		t *candidate
-		p *probe
-	}
-	var wishes []wish
-	for _, r := range runs {
-		if len(files) > 0 && r.candidate.asksStats(c.o.Mode) {
-			wishes = append(wishes, wish{r.candidate, r.candidate.probe(c)})
+	questions := make([]*question, len(runs)) // as of now: adopting metadata may change them
+	for i, r := range runs {
+		if len(files) > 0 {
+			questions[i] = c.asks(r.candidate)
 		}
 	}
 	source := func(context.Context) iter.Seq2[deltalog.CommitFile, error] {
@@ -194,10 +190,10 @@ func (c *Checker) winners(ctx context.Context, runs []*run, files []deltalog.Com
 		if err != nil {
 			return nil, err
 		}
-		for _, wish := range wishes {
-			if wish.p.stats != nil && wish.t.countsAdds(w) {
+		for i, q := range questions {
+			if q != nil && runs[i].candidate.countsAdds(w) {
 				// A failure is met again, and dealt with, when it is the winner's turn.
-				_, _ = w.batches(ctx, wish.p.statsKey, wish.p.stats.Layout(), c.colstats())
+				_, _ = w.batches(ctx, q, c.colstats())
 			}
 		}
 		return w, nil

@@ -263,10 +263,11 @@ func quoteShort(s string) string {
 
 // Hint says what to do about the conflict.
 func (c *Conflict) Hint() string {
-	if h, ok := hints[c.Reason]; ok {
-		return h
+	hint := hints[c.Reason]
+	if c.Kind == ConcurrentAppend && c.Winner.BlindAppend && c.Isolation.Level == Serializable {
+		hint += " Under WriteSerializable this winner, a blind append, would not count."
 	}
-	return "Please try the operation again from a fresh read."
+	return hint
 }
 
 var hints = map[Reason]string{

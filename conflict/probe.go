@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/deltaskip/deltaskip/action"
@@ -19,12 +20,36 @@ import (
 type probe struct {
 	reads []string // SQL, for messages
 	// off asks for the P_i alone, which is Delta's answer; nil where that cannot be asked, and every file counts.
-	off    *vectorized.Program
-	offKey layoutKey
+	off *question
 	// stats asks for both. It is nil where failure says why.
-	stats    *vectorized.Program
-	statsKey layoutKey
-	failure  error
+	stats   *question
+	bound   []*predicate.Predicate // what stats asks
+	failure error
+}
+
+// A question is a program, and what saves asking it.
+type question struct {
+	*vectorized.Program
+	key   layoutKey
+	loose int // the first read that every file may match, so that no batch need be decoded; -1 if there is none
+}
+
+func newQuestion(reads []*predicate.Predicate, o vectorized.Options) (*question, error) {
+	program, err := vectorized.Compile(reads, o)
+	if err != nil {
+		return nil, err
+	}
+	return ask(program, reads, o), nil
+}
+
+func ask(program *vectorized.Program, reads []*predicate.Predicate, o vectorized.Options) *question {
+	q := &question{Program: program, key: keyOf(program.Layout()), loose: -1}
+	for i := 0; program.MatchesAll() && q.loose < 0 && i < len(reads); i++ {
+		if one, err := vectorized.Compile(reads[i:i+1], o); err == nil && one.MatchesAll() {
+			q.loose = i
+		}
+	}
+	return q
 }
 
 // newProbe binds reads to a table's metadata. Reads that cannot be bound don't fail it, they make it ask for less.
@@ -52,20 +77,11 @@ func (c *Checker) newProbe(reads []Read, env predicate.Env, m *action.Metadata) 
 		bound, partitions = append(bound, whole), append(partitions, partition)
 	}
 	o := vectorized.Options{Workers: c.o.Workers}
-	if p.failure == nil {
-		if p.stats, p.failure = vectorized.Compile(bound, o); p.failure == nil {
-			p.off = p.stats.PartitionOnly()
-		}
+	if p.failure == nil && c.o.Mode != Off {
+		p.bound = bound
+		p.stats, p.failure = newQuestion(bound, o)
 	}
-	if p.off == nil {
-		p.off, _ = vectorized.Compile(partitions, o) // without it every file counts
-	}
-	if p.stats != nil {
-		p.statsKey = keyOf(p.stats.Layout())
-	}
-	if p.off != nil {
-		p.offKey = keyOf(p.off.Layout())
-	}
+	p.off, _ = newQuestion(partitions, o) // without it every file counts
 	return p
 }
 
@@ -108,14 +124,21 @@ func each(batches []*colstats.Batch) iter.Seq2[*colstats.Batch, error] {
 	}
 }
 
-// first returns the first of the winner's files that a program keeps.
-func (w *winner) first(ctx context.Context, program *vectorized.Program, key layoutKey, o colstats.Options) (hit *vectorized.Hit, s vectorized.Stats, err error) {
+// first returns the first of the winner's files that a question keeps.
+func (w *winner) first(ctx context.Context, q *question, o colstats.Options) (hit *vectorized.Hit, s vectorized.Stats, err error) {
 	defer recoverTo(&err)
-	batches, err := w.batches(ctx, key, program.Layout(), o)
+	if q.loose >= 0 {
+		a, err := w.Add(0)
+		if err != nil {
+			return nil, s, err
+		}
+		return &vectorized.Hit{Path: a.Path, Read: q.loose}, vectorized.Stats{Considered: 1}, nil
+	}
+	batches, err := w.batches(ctx, q, o)
 	if err != nil {
 		return nil, s, err
 	}
-	return program.First(ctx, each(batches))
+	return q.First(ctx, each(batches))
 }
 
 // row returns the batch that holds the i-th of the winner's files, and its row there.
@@ -132,27 +155,59 @@ func row(batches []*colstats.Batch, i int64) (*colstats.Batch, int) {
 // why explains a hit of the statistics program: the reason, and what the file's statistics say or the conjunct that is to
 // blame, in words.
 func (p *probe) why(hit *vectorized.Hit, batches []*colstats.Batch) (reason Reason, ranges, conjunct string) {
+	if conjunct, ok := p.useless(hit.Read); ok {
+		return PredicateNotUsable, "", conjunct
+	}
+	reason = RangesOverlap
+	var parts []string
+	for _, r := range p.known(hit, batches) {
+		parts = append(parts, rangeText(r))
+		if !r.Bounded && !r.NoNull && !r.AllNull {
+			reason = StatisticsMissing
+		}
+	}
+	return reason, strings.Join(parts, ", "), ""
+}
+
+// useless reports whether no conjunct of a read excludes files by the values that they hold, and names one.
+func (p *probe) useless(read int) (conjunct string, ok bool) {
+	if p.bound[read] == nil {
+		return "", true
+	}
+	unusable := map[string]bool{}
+	for _, u := range p.stats.Unusable() {
+		if u.Read == read {
+			unusable[u.Conjunct] = true
+		}
+	}
+	for _, e := range predicate.Conjuncts(p.bound[read].Root) {
+		conjunct = e.String()
+		if _, constant := e.(*predicate.Literal); !constant && !opaque(e) && !unusable[conjunct] {
+			return "", false
+		}
+	}
+	return conjunct, true
+}
+
+// opaque reports whether an expression has a part that is not evaluated, such as a column of another table.
+func opaque(e predicate.Expr) bool {
+	if _, ok := e.(*predicate.Opaque); ok {
+		return true
+	}
+	return slices.ContainsFunc(e.Children(), opaque)
+}
+
+// known returns what the file of a hit says about the columns of the read that it hit.
+func (p *probe) known(hit *vectorized.Hit, batches []*colstats.Batch) []vectorized.Range {
 	b, i := row(batches, hit.Index)
 	if b == nil {
-		return RangesOverlap, "", ""
+		return nil
 	}
-	if r, ok, err := p.stats.Why(b, i); err == nil && ok && len(r.Ranges) > 0 {
-		reason = RangesOverlap
-		parts := make([]string, len(r.Ranges))
-		for i, known := range r.Ranges {
-			parts[i] = rangeText(known)
-			if !known.Bounded && !known.NoNull && !known.AllNull {
-				reason = StatisticsMissing
-			}
-		}
-		return reason, strings.Join(parts, ", "), ""
+	r, ok, err := p.stats.Why(b, i)
+	if err != nil || !ok {
+		return nil
 	}
-	for _, u := range p.stats.Unusable() {
-		if u.Read == hit.Read {
-			return PredicateNotUsable, "", u.Conjunct
-		}
-	}
-	return PredicateNotUsable, "", ""
+	return r.Ranges
 }
 
 func rangeText(r vectorized.Range) string {

@@ -69,19 +69,19 @@ func (w *winner) release() {
 	w.decoded = nil
 }
 
-// batches returns the added files in order, decoded for a layout of which key is the key. They live as long as the winner.
-func (w *winner) batches(ctx context.Context, key layoutKey, layout *colstats.Layout, o colstats.Options) ([]*colstats.Batch, error) {
+// batches returns the added files in order, decoded for a question. They live as long as the winner.
+func (w *winner) batches(ctx context.Context, q *question, o colstats.Options) ([]*colstats.Batch, error) {
 	w.mu.Lock()
-	d := w.decoded[key]
+	d := w.decoded[q.key]
 	if d == nil {
 		d = &decoded{}
-		w.decoded[key] = d
+		w.decoded[q.key] = d
 	}
 	w.mu.Unlock()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.batches == nil { // an earlier failure is no answer: it may have been somebody's patience
-		batches, err := w.decode(ctx, layout, o)
+		batches, err := w.decode(ctx, q.Layout(), o)
 		if err != nil {
 			return nil, err
 		}
