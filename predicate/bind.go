@@ -3,8 +3,11 @@ package predicate
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow/decimal128"
 
 	"github.com/deltaskip/deltaskip/schema"
 )
@@ -56,7 +59,8 @@ func constant(e Expr) bool {
 	case *Column, *Opaque:
 		return false
 	case *Call:
-		if e.Fn == nil || e.Fn.Eval == nil || e.Fn.Volatile || e.Fn.Inexact {
+		// A folded COLLATE would forget that the collation was asked for, which decides against a column's own.
+		if e.Fn == nil || e.Fn.Eval == nil || e.Fn.Volatile || e.Fn.Inexact || e.Fn == collateFunction {
 			return false
 		}
 	}
@@ -350,7 +354,40 @@ func (b *binder) compare(e *Compare) (Expr, error) {
 	if err != nil {
 		return nil, err
 	}
+	if answer, ok := beyondLongs(e, l, r); ok {
+		return answer, nil
+	}
 	return b.compareBound(e.Op, l, r)
+}
+
+// beyondLongs answers the comparison of an integer with a decimal literal that no long reaches. Spark does so before it looks
+// at rows, and forgets that the integer may be NULL (integralAndDecimalLiteral of its DecimalPrecision coercion).
+func beyondLongs(e *Compare, l, r Expr) (answer Expr, ok bool) {
+	op := e.Op
+	literal, isLiteral := e.R.(*Literal)
+	if !isLiteral || !integral(l.Type().Kind) {
+		if literal, isLiteral = e.L.(*Literal); !isLiteral || !integral(r.Type().Kind) {
+			return nil, false
+		}
+		op = op.flipped()
+	}
+	v := literal.Value
+	if v.Null || v.Type.Kind != schema.Decimal || v.Type.Scale > 19 { // 18 digits before the point are a long
+		return nil, false
+	}
+	scale := int32(v.Type.Scale)
+	above := v.D.Cmp(decimal128.FromI64(math.MaxInt64).IncreaseScaleBy(scale)) > 0
+	below := v.D.Cmp(decimal128.FromI64(math.MinInt64).IncreaseScaleBy(scale)) < 0
+	if !above && !below {
+		return nil, false
+	}
+	switch op {
+	case LT, LE:
+		return &Literal{Value: BoolOf(above)}, true
+	case GT, GE:
+		return &Literal{Value: BoolOf(below)}, true
+	}
+	return nil, false
 }
 
 // compareBound types a comparison of bound operands and casts them.

@@ -33,6 +33,11 @@ func TestBindPrints(t *testing.T) {
 		"l < '50'":                            "l < 50L",
 		"b = 128":                             "FALSE",
 		"b < 128":                             "NOT (b IS NULL)",
+		"l < 9223372036854775808":             "TRUE", // also where l is NULL: Spark forgets
+		"l <= 9223372036854775807.5":          "TRUE",
+		"-9223372036854775809 >= i":           "FALSE",
+		"l = 9223372036854775808":             "FALSE",
+		"q < 'abc' COLLATE UTF8_LCASE":        "CAST(q AS string collate UTF8_LCASE) < ('abc' COLLATE UTF8_LCASE)",
 		"f = 0.1D":                            "FALSE",
 		"f < 0.1D":                            "f <= 0.099999994F",
 		"i < 2.5":                             "i <= 2",
