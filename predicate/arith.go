@@ -2,6 +2,7 @@ package predicate
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/deltaskip/deltaskip/schema"
 )
@@ -72,18 +73,19 @@ func (b *binder) arith(e *Arith, l, r Expr) (Expr, error) {
 	return &Arith{Op: e.Op, L: l, R: r, Try: e.Try, Typ: common}, nil
 }
 
-// datetimeArith types + and - with a date, a timestamp or an interval; it returns nil where there is none.
+// datetimeArith types + and - with a date, a timestamp or an interval; it returns nil where there is none
+// (AnsiTypeCoercion, BinaryArithmeticWithDatetimeResolver).
 func (b *binder) datetimeArith(e *Arith, l, r Expr) (Expr, error) {
-	special := func(t schema.Type) bool { return datetime(t.Kind) || t.Kind == schema.Interval }
-	lt, rt := l.Type(), r.Type()
-	if !special(lt) && !special(rt) {
+	special := func(x Expr) bool { return datetime(x.Type().Kind) || x.Type().Kind == schema.Interval }
+	if !special(l) && !special(r) {
 		return nil, nil
 	}
-	opaque := func(t schema.Type) (Expr, error) {
-		return &Opaque{SQL: (&Arith{Op: e.Op, L: l, R: r, Try: e.Try}).String(), Reason: "arithmetic with intervals is not evaluated", Columns: mentioned(l, r), Typ: t}, nil
+	if e.Op == Add && !datetime(l.Type().Kind) {
+		l, r = r, l // the date or the timestamp is the left one
 	}
-	if e.Op == Add && special(rt) && !datetime(lt.Kind) {
-		l, r, lt, rt = r, l, rt, lt
+	lt, rt := l.Type(), r.Type()
+	opaque := func(t schema.Type) (Expr, error) {
+		return &Opaque{SQL: (&Arith{Op: e.Op, L: l, R: r, Try: e.Try}).String(), Reason: "this arithmetic with intervals is not evaluated", Columns: mentioned(l, r), Typ: t}, nil
 	}
 	switch {
 	case e.Op != Add && e.Op != Sub:
@@ -96,35 +98,98 @@ func (b *binder) datetimeArith(e *Arith, l, r Expr) (Expr, error) {
 			name = "date_sub"
 		}
 		return b.call(&Call{Name: name, Args: []Expr{l, r}}) // which never fails, so Try changes nothing
-	case lt.Kind == schema.Date && integral(rt.Kind):
-		return nil, &BindError{Class: "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", Message: fmt.Sprintf("a bigint cannot be added to a date: %s", r)}
+	case lt.Kind == schema.Date && (numeric(rt.Kind) || e.Op == Add && rt.Kind == schema.String):
+		return nil, &BindError{Class: "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", Message: fmt.Sprintf("%s is %s: days are counted in int", r, rt)}
+	case lt.Kind == schema.Date && rt.Kind == schema.Interval && !ofMonths(rt) && rt != dayInterval:
+		x, err := b.cast(l, schema.Type{Kind: schema.Timestamp}, false)
+		if err != nil {
+			return nil, err
+		}
+		return b.datetimeArith(e, x, r)
 	case datetime(lt.Kind) && rt.Kind == schema.Interval:
 		if interval, ok := r.(*Literal); ok && !interval.Value.Null && !e.Try {
 			return b.moved(e.Op, l, interval.Value)
 		}
-		return opaque(schema.Type{})
-	case e.Op == Sub && datetime(lt.Kind) && (datetime(rt.Kind) || rt.Kind == schema.String), e.Op == Sub && lt.Kind == schema.String && datetime(rt.Kind):
-		return opaque(schema.Type{})
-	case lt.Kind == schema.Interval || rt.Kind == schema.Interval:
+		return opaque(lt)
+	case e.Op == Sub && (datetime(lt.Kind) || datetime(rt.Kind)) && lt.Kind != schema.Interval:
+		return b.datetimeDifference(e, l, r)
+	case lt.Kind == schema.Interval && rt.Kind == schema.Interval:
+		common, ok := widerInterval(lt, rt)
+		if !ok {
+			return nil, nil
+		}
+		var err error
+		if l, r, err = b.castBoth(l, r, common); err != nil {
+			return nil, err
+		}
+		return &Arith{Op: e.Op, L: l, R: r, Try: e.Try, Typ: common}, nil
+	case lt.Kind == schema.Interval && datetime(rt.Kind):
+		return nil, &BindError{Class: "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", Message: fmt.Sprintf("%s cannot be subtracted from an interval", r)}
+	case lt.Kind == schema.String || lt.Kind == schema.Void || rt.Kind == schema.String || rt.Kind == schema.Void:
 		return opaque(schema.Type{})
 	}
 	return nil, nil
 }
 
-// moved binds a date or timestamp plus or minus an interval as the function that adds it.
+// moved binds a date or timestamp plus or minus an interval as the functions that add months, days and less. Days are days of the
+// calendar of the session's zone, whatever their length.
 func (b *binder) moved(op ArithOp, x Expr, interval Value) (Expr, error) {
+	if interval.I == math.MinInt64 {
+		return nil, &BindError{Class: "DATETIME_OVERFLOW", Message: fmt.Sprintf("%s is out of range", interval.SQL())}
+	}
 	n := interval.I
 	if op == Sub {
 		n = -n
 	}
-	unit, date := "MICROSECOND", x.Type().Kind == schema.Date
+	months, date := ofMonths(interval.Type), x.Type().Kind == schema.Date
 	switch {
-	case date && interval.Type == yearMonthInterval:
+	case date && months:
 		return b.call(&Call{Name: "add_months", Args: []Expr{x, &Literal{Value: IntOf(schema.Integer, n)}}})
-	case date && interval.Type == dayInterval:
+	case date:
 		return b.call(&Call{Name: "date_add", Args: []Expr{x, &Literal{Value: IntOf(schema.Integer, n/microsPerDay)}}})
-	case interval.Type == yearMonthInterval:
-		unit = "MONTH"
 	}
-	return b.call(&Call{Name: "timestampadd", Args: []Expr{&Literal{Value: StringOf(unit)}, &Literal{Value: IntOf(schema.Long, n)}, x}})
+	steps := []struct {
+		unit string
+		n    int64
+	}{{"DAY", n / microsPerDay}, {"MICROSECOND", n % microsPerDay}}
+	if months {
+		steps = steps[:1]
+		steps[0].unit, steps[0].n = "MONTH", n
+	}
+	for i, step := range steps {
+		if step.n == 0 && i > 0 {
+			continue
+		}
+		var err error
+		x, err = b.call(&Call{Name: "timestampadd", Args: []Expr{&Literal{Value: StringOf(step.unit)}, &Literal{Value: IntOf(schema.Long, step.n)}, x}})
+		if err != nil {
+			return nil, err
+		}
+		if x, err = b.fold(x); err != nil {
+			return nil, err
+		}
+	}
+	return x, nil
+}
+
+// datetimeDifference types a - b where one is a date or a timestamp: the other is cast to the same.
+func (b *binder) datetimeDifference(e *Arith, l, r Expr) (Expr, error) {
+	lt, rt := l.Type(), r.Type()
+	common, result := lt, dayTimeInterval
+	switch {
+	case lt.Kind == schema.String || lt.Kind == schema.Void:
+		common = rt
+	case rt.Kind == schema.String || rt.Kind == schema.Void || lt.Kind == rt.Kind:
+	case !datetime(lt.Kind) || !datetime(rt.Kind):
+		return nil, nil
+	case lt.Kind == schema.TimestampNTZ || rt.Kind == schema.TimestampNTZ:
+		common = schema.Type{Kind: schema.TimestampNTZ}
+	default:
+		common = schema.Type{Kind: schema.Timestamp}
+	}
+	if common.Kind == schema.Date {
+		result = dayInterval
+	}
+	l, r, err := b.castBoth(l, r, common)
+	return &Arith{Op: Sub, L: l, R: r, Try: e.Try, Typ: result}, err
 }

@@ -72,15 +72,20 @@ func constant(e Expr) bool {
 	return true
 }
 
-// fold evaluates a bound expression of constants.
+// fold evaluates a bound expression of constants, or of one CASE of constants and constants.
 func (b *binder) fold(e Expr) (Expr, error) {
-	for _, c := range e.Children() {
-		if _, ok := c.(*Literal); !ok {
-			return e, nil // its children are folded already, so one of them is not constant or failed under a guard
-		}
-	}
-	if _, ok := e.(*Literal); ok || !constant(e) {
+	switch e.(type) {
+	case *Literal:
 		return e, nil
+	case *Case:
+		if !constant(e) {
+			return e, nil
+		}
+	default:
+		// Children are folded already, so one that is no literal is not constant, or failed under a guard.
+		if slices.ContainsFunc(e.Children(), func(c Expr) bool { _, ok := c.(*Literal); return !ok }) || !constant(e) {
+			return b.pushIntoCase(e), nil
+		}
 	}
 	v, err := Eval(e, b.env, nil)
 	var failed *EvalError
@@ -217,7 +222,6 @@ func (b *binder) column(e *Column) (Expr, error) {
 // namelessCalls are the functions that are called without parentheses, where no column has the name.
 var namelessCalls = map[string]bool{
 	"current_date": true, "current_timestamp": true, "current_time": true, "current_user": true, "user": true, "session_user": true,
-	"localtimestamp": true,
 }
 
 // field takes fields of an expression that is no column of structs: legal for arrays of structs, maps and variants, whose
@@ -449,11 +453,6 @@ func (b *binder) in(e *In) (Expr, error) {
 	}
 	x, list = padIn(x, list)
 	all := append([]Expr{x}, list...)
-	if slices.ContainsFunc(list, isNullLiteral) {
-		if err := uniformCollation(all); err != nil {
-			return nil, err
-		}
-	}
 	if slices.ContainsFunc(all, func(e Expr) bool { return e.Type().Kind == schema.Invalid }) {
 		return &Opaque{SQL: (&In{X: x, List: list}).String(), Reason: "a value of the list is not known", Columns: mentioned(all...), Typ: booleanType}, nil
 	}
@@ -606,6 +605,15 @@ func (b *binder) call(e *Call) (Expr, error) {
 		return nil, &BindError{Class: fn.Rejected, Message: fmt.Sprintf("a filter cannot hold %s", e)}
 	}
 	var unsupported *UnsupportedError
+	if e.Name == "nullif" {
+		args, err := b.bindAll(e.Args)
+		if err != nil {
+			return nil, err
+		}
+		if err := uniformCollation(args); err != nil {
+			return nil, err
+		}
+	}
 	if known && fn.Rewrite != nil {
 		switch out, err := fn.Rewrite(e.Args); {
 		case err == nil && out != nil:

@@ -91,11 +91,9 @@ func CastValue(v Value, to schema.Type, env *Env) (Value, error) {
 	case schema.Date, schema.Timestamp, schema.TimestampNTZ:
 		return castToDatetime(v, to, env)
 	case schema.Interval:
-		if from.Kind == schema.Interval && (from == yearMonthInterval) == strings.Contains(to.Nested.Name, "month") {
-			if from == dayInterval {
-				from = dayTimeInterval
-			}
-			return Value{Type: from, I: v.I}, nil
+		// Only to more units: fewer would cut, and Spark says what when it does.
+		if wider, ok := widerInterval(from, to); ok && wider.Equal(to) {
+			return Value{Type: wider, I: v.I}, nil
 		}
 	}
 	return Value{}, &UnsupportedError{Reason: fmt.Sprintf("casts from %s to %s are not evaluated", from, to)}

@@ -32,12 +32,7 @@ func widerType(a, b schema.Type) (schema.Type, bool) {
 	case b.Kind == schema.String:
 		return widerThanString(a)
 	case a.Kind == schema.Interval && b.Kind == schema.Interval:
-		if ym := strings.Contains(a.Nested.Name, "month") || strings.HasSuffix(a.Nested.Name, "year"); ym == (strings.Contains(b.Nested.Name, "month") || strings.HasSuffix(b.Nested.Name, "year")) {
-			if ym {
-				return yearMonthInterval, true
-			}
-			return dayTimeInterval, true
-		}
+		return widerInterval(a, b)
 	case a.Kind == b.Kind && a.Kind == schema.Array:
 		elem, ok := widerType(a.Nested.Elem, b.Nested.Elem)
 		return schema.Type{Kind: schema.Array, Nested: &schema.Nested{Elem: elem}}, ok
@@ -120,9 +115,7 @@ func collationStrength(e Expr) int {
 			return collationExplicit
 		}
 	case *Cast:
-		if e.X.Type().Kind != schema.String {
-			return collationDefault
-		}
+		return collationImplicit
 	}
 	strength := collationDefault
 	for _, c := range e.Children() {
@@ -159,7 +152,8 @@ func collations(list ...Expr) (string, error) {
 	return name, nil
 }
 
-// uniformCollation refuses strings of different collations where none is stated by COLLATE, constants included.
+// uniformCollation refuses strings of different collations where none is stated by COLLATE, constants included: the arguments of
+// BETWEEN and nullif, which Spark writes out before it looks at collations.
 func uniformCollation(list []Expr) error {
 	names := map[string]bool{}
 	for _, e := range list {

@@ -248,7 +248,12 @@ func evalArith(e *Arith, env *Env, row Row) (Value, error) {
 	if a.Null || b.Null {
 		return NullOf(e.Typ), nil
 	}
-	v, err := ArithValue(e.Op, a, b, e.Typ)
+	var v Value
+	if datetime(a.Type.Kind) {
+		v, err = minusDatetime(a, b, e.Typ, env)
+	} else {
+		v, err = ArithValue(e.Op, a, b, e.Typ)
+	}
 	var failed *EvalError
 	if e.Try && errors.As(err, &failed) {
 		return NullOf(e.Typ), nil
@@ -256,10 +261,20 @@ func evalArith(e *Arith, env *Env, row Row) (Value, error) {
 	return v, err
 }
 
-// ArithValue computes a op b; neither is NULL, and both are of one type, except decimals. An error is an [*EvalError] or an
-// [*UnsupportedError].
+// ArithValue computes a op b, neither of which is NULL, with the types that binding gives an [Arith]: one for both, or decimals of
+// any precision. An error is an [*EvalError] or an [*UnsupportedError].
 func ArithValue(op ArithOp, a, b Value, result schema.Type) (Value, error) {
 	switch k := a.Type.Kind; {
+	case k == schema.Interval && a.Type == b.Type && op <= Sub:
+		sign := int64(1)
+		if op == Sub {
+			sign = -1
+		}
+		n, ok := mulAdd(sign, b.I, a.I)
+		if !ok || ofMonths(result) && !fitsBits(n, 32) {
+			return Value{}, &EvalError{Class: "INTERVAL_ARITHMETIC_OVERFLOW", Message: "interval overflow"}
+		}
+		return Value{Type: result, I: n}, nil
 	case k == schema.Decimal && b.Type.Kind == schema.Decimal:
 		return arithDecimal(op, a, b, result)
 	case k == schema.Float || k == schema.Double:
@@ -268,6 +283,25 @@ func ArithValue(op ArithOp, a, b Value, result schema.Type) (Value, error) {
 		return arithIntegral(op, a.I, b.I, result)
 	}
 	return Value{}, &UnsupportedError{Reason: fmt.Sprintf("%s %s %s is not evaluated", a.Type, op, b.Type)}
+}
+
+// minusDatetime is the interval between two dates in days, or between two timestamps by their wall clocks.
+func minusDatetime(a, b Value, result schema.Type, env *Env) (Value, error) {
+	x, y, unit := a.I, b.I, int64(1)
+	switch a.Type.Kind {
+	case schema.Date:
+		unit = microsPerDay
+	case schema.Timestamp:
+		x, y = localMicros(x, env.zone()), localMicros(y, env.zone())
+	}
+	n, ok := mulAdd(-1, y, x)
+	if ok {
+		n, ok = mulAdd(n, unit, 0)
+	}
+	if !ok {
+		return Value{}, &EvalError{Class: "DATETIME_OVERFLOW", Message: fmt.Sprintf("%s minus %s is out of range", a.SQL(), b.SQL())}
+	}
+	return Value{Type: result, I: n}, nil
 }
 
 func arithIntegral(op ArithOp, a, b int64, result schema.Type) (Value, error) {

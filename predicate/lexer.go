@@ -149,7 +149,7 @@ func (l *lexer) skipBlank() error {
 			for depth := 0; ; {
 				rest = l.sql[l.pos:]
 				if rest == "" {
-					return l.fail(start, "the comment is not closed")
+					return &SyntaxError{SQL: l.sql, Offset: start, Class: "UNCLOSED_BRACKETED_COMMENT", Message: "the comment is not closed"}
 				}
 				switch {
 				case strings.HasPrefix(rest, "/*"):

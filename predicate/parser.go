@@ -2,9 +2,11 @@ package predicate
 
 import (
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"math"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -40,6 +42,9 @@ func Parse(sql string, o ParseOptions) (Expr, error) {
 	}
 	if err := p.advance(); err != nil {
 		return nil, err
+	}
+	if p.tok.kind == tokenEOF {
+		return nil, p.fail("PARSE_EMPTY_STATEMENT", 0, "there is no expression")
 	}
 	e, err := p.expression()
 	if err != nil {
@@ -422,6 +427,13 @@ func (p *parser) unary() (Expr, error) {
 		if err != nil {
 			return nil, err
 		}
+		if literal, ok := x.(*Literal); ok && literal.Value.Type.Kind == schema.Interval && symbol != "~" && literal.Value.I != math.MinInt64 {
+			v := literal.Value
+			if symbol == "-" {
+				v.I = -v.I
+			}
+			return &Literal{Value: v}, nil
+		}
 		return &Call{Name: name, Args: []Expr{x}}, nil
 	}
 	e, err := p.primary()
@@ -494,7 +506,7 @@ const (
 )
 
 func isName(t token) bool  { return t.kind == tokenWord || t.kind == tokenQuoted }
-func isQuery(t token) bool { return t.is("SELECT") || t.is("WITH") || t.is("VALUES") || t.is("TABLE") }
+func isQuery(t token) bool { return t.is("SELECT") || t.is("WITH") }
 
 func (p *parser) primary() (Expr, error) {
 	tok := p.tok
@@ -885,7 +897,11 @@ func (p *parser) dataType() (schema.Type, error) {
 	}
 	t, err := schema.ParseType(p.source(start))
 	if err != nil {
-		return schema.Type{}, p.fail("UNSUPPORTED_DATATYPE", start, "%q is not a type", p.source(start))
+		class := "UNSUPPORTED_DATATYPE"
+		if strings.HasPrefix(strings.ToLower(p.source(start)), "dec") {
+			class = "DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION"
+		}
+		return schema.Type{}, p.fail(class, start, "%q is not a type", p.source(start))
 	}
 	return t, nil
 }
@@ -937,13 +953,11 @@ var castFunctions = map[string]bool{
 func (p *parser) functionCall(start int, qualified []string) (Expr, error) {
 	name := strings.ToLower(qualified[len(qualified)-1])
 	c := &Call{Name: name}
-	for i, qualifier := range qualified[:len(qualified)-1] {
-		if builtin := []string{"builtin", "system"}; i > 1 || !strings.EqualFold(qualifier, builtin[len(qualified)-2-i]) {
-			if err := p.skipParentheses(); err != nil {
-				return nil, err
-			}
-			return &Opaque{SQL: p.source(start), Reason: "the function " + strings.Join(qualified, ".") + " is not known here"}, nil
+	if len(qualified) > 1 {
+		if err := p.skipParentheses(); err != nil {
+			return nil, err
 		}
+		return &Opaque{SQL: p.source(start), Reason: "the function " + strings.Join(qualified, ".") + " is not known here"}, nil
 	}
 	if err := p.expect("("); err != nil {
 		return nil, err
@@ -959,6 +973,9 @@ func (p *parser) functionCall(start int, qualified []string) (Expr, error) {
 		return nil, p.unexpected(`")"`)
 	} else if !ok {
 		if p.tok.is("DISTINCT") && p.peek().kind != tokenSymbol {
+			if fn, ok := Lookup(name); ok && fn.Rejected == "" {
+				return nil, p.fail("INVALID_SQL_SYNTAX.FUNCTION_WITH_UNSUPPORTED_SYNTAX", p.tok.start, "%s does not take DISTINCT", name)
+			}
 			if err := p.advance(); err != nil {
 				return nil, err
 			}
@@ -984,7 +1001,7 @@ func (p *parser) functionCall(start int, qualified []string) (Expr, error) {
 	case p.tok.is("OVER") && (p.peek().is("(") || isName(p.peek())):
 		return nil, p.fail("_LEGACY_ERROR_TEMP_1034", start, "a WHERE clause cannot hold the window function %s", name)
 	case lambda:
-		return &Opaque{SQL: p.source(start), Reason: "functions that take lambdas are not evaluated"}, nil
+		return &Opaque{SQL: p.source(start), Reason: "functions that take lambdas are not evaluated", args: c.Args}, nil
 	case castFunctions[name] && len(c.Args) == 1:
 		to, err := schema.ParseType(name)
 		return &Cast{X: c.Args[0], To: to}, err
@@ -993,42 +1010,62 @@ func (p *parser) functionCall(start int, qualified []string) (Expr, error) {
 	return c, nil
 }
 
-// argument parses a function's argument. Of a lambda only the text is kept.
+// argument parses a function's argument. Of a lambda the text is kept, and the columns of the row that it mentions.
 func (p *parser) argument() (arg Expr, lambda bool, err error) {
 	start := p.tok.start
 	if p.tok.is("*") {
 		return &Opaque{SQL: "*", Reason: "all columns"}, false, p.advance()
 	}
 	ahead := *p
-	if ahead.lambdaParameters() {
+	if parameters, ok := ahead.lambdaParameters(); ok {
 		*p = ahead
-		if _, err := p.expression(); err != nil {
+		body, err := p.expression()
+		if err != nil {
 			return nil, false, err
 		}
-		return &Opaque{SQL: p.source(start), Reason: "a lambda"}, true, nil
+		return &Opaque{SQL: p.source(start), Reason: "a lambda", args: freeColumns(body, parameters)}, true, nil
 	}
 	arg, err = p.expression()
 	return arg, false, err
 }
 
 // lambdaParameters consumes "x ->" or "(x, y) ->" and says whether it was there.
-func (p *parser) lambdaParameters() bool {
-	if p.tok.is("(") {
-		for {
-			if p.advance() != nil || !isName(p.tok) || p.advance() != nil {
-				return false
-			}
-			if !p.tok.is(",") {
-				break
-			}
-		}
-		if !p.tok.is(")") || p.advance() != nil {
-			return false
-		}
-	} else if !isName(p.tok) || p.advance() != nil {
-		return false
+func (p *parser) lambdaParameters() (names []string, ok bool) {
+	parenthesis := p.tok.is("(")
+	if parenthesis && p.advance() != nil {
+		return nil, false
 	}
-	return p.tok.is("->") && p.advance() == nil
+	for isName(p.tok) {
+		names = append(names, p.tok.text)
+		if p.advance() != nil {
+			return nil, false
+		}
+		if !parenthesis || !p.tok.is(",") {
+			break
+		}
+		if p.advance() != nil {
+			return nil, false
+		}
+	}
+	if parenthesis && (!p.tok.is(")") || p.advance() != nil) {
+		return nil, false
+	}
+	return names, len(names) > 0 && p.tok.is("->") && p.advance() == nil
+}
+
+// freeColumns lists the names in an expression that are none of a lambda's parameters.
+func freeColumns(e Expr, parameters []string) []Expr {
+	if c, ok := e.(*Column); ok {
+		if slices.ContainsFunc(parameters, func(p string) bool { return strings.EqualFold(p, c.Name[0]) }) {
+			return nil
+		}
+		return []Expr{c}
+	}
+	var free []Expr
+	for _, child := range e.Children() {
+		free = append(free, freeColumns(child, parameters)...)
+	}
+	return free
 }
 
 // datetimeUnits are the words that stand as the first argument of timestampadd and its like.
@@ -1202,14 +1239,12 @@ func (p *parser) interval() (Expr, error) {
 			break
 		}
 	}
-	v, ok, err := intervalValue(parts)
-	switch {
-	case err != nil:
-		return nil, p.fail("INVALID_INTERVAL_FORMAT", start, "%v", err)
-	case !ok:
-		return &Opaque{SQL: p.source(start), Reason: "intervals of months and days together are not evaluated", Typ: calendarInterval}, nil
+	v, err := intervalValue(parts)
+	var invalid *intervalError
+	if errors.As(err, &invalid) {
+		return nil, p.fail(invalid.class, start, "%s", invalid.message)
 	}
-	return &Literal{Value: v}, nil
+	return &Literal{Value: v}, err
 }
 
 // startsIntervalPart says whether a value with a unit follows, as against the rest of the expression.

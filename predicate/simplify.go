@@ -290,3 +290,67 @@ func simplifyCase(e *Case) Expr {
 	}
 	return &Literal{Value: NullOf(e.Typ)}
 }
+
+// pushIntoCase computes an expression over a CASE of constants in each of its arms, so that CASE WHEN c THEN 'a' ELSE 'b' END = 'c' is never
+// TRUE. It returns e where that is not possible.
+func (b *binder) pushIntoCase(e Expr) Expr {
+	if _, ok := e.(*Opaque); ok {
+		return e
+	}
+	children := e.Children()
+	at := -1
+	for i, c := range children {
+		switch c.(type) {
+		case *Literal:
+		case *Case:
+			if at >= 0 {
+				return e
+			}
+			at = i
+		default:
+			return e
+		}
+	}
+	if at < 0 {
+		return e
+	}
+	inner := children[at].(*Case)
+	arm := func(value Expr) (*Literal, bool) {
+		if value == nil {
+			value = &Literal{Value: NullOf(inner.Typ)}
+		}
+		if _, ok := value.(*Literal); !ok {
+			return nil, false
+		}
+		replaced := slices.Clone(children)
+		replaced[at] = value
+		whole := withChildren(e, replaced)
+		if !constant(whole) {
+			return nil, false
+		}
+		v, err := Eval(whole, b.env, nil)
+		if err != nil {
+			return nil, false // it would belong to the rows that take the arm
+		}
+		v.Type = e.Type()
+		return &Literal{Value: v}, true
+	}
+	other, ok := arm(inner.Else)
+	if !ok {
+		return e
+	}
+	out := &Case{Whens: make([]When, len(inner.Whens)), Else: other, Typ: e.Type()}
+	same := true
+	for i, w := range inner.Whens {
+		value, ok := arm(w.Then)
+		if !ok {
+			return e
+		}
+		out.Whens[i] = When{If: w.If, Then: value}
+		same = same && value.Value == other.Value
+	}
+	if same {
+		return other
+	}
+	return out
+}

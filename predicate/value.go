@@ -79,7 +79,10 @@ func (v Value) Compare(w Value) int {
 
 // Comparable says whether [Value.Compare] orders values of a type as Spark does.
 func Comparable(t schema.Type) bool {
-	return t.Kind >= schema.Boolean && t.Kind <= schema.TimestampNTZ && t.Collation == "" || t == yearMonthInterval || t == dayInterval || t == dayTimeInterval
+	if _, _, ok := intervalRange(t); ok {
+		return true
+	}
+	return t.Kind >= schema.Boolean && t.Kind <= schema.TimestampNTZ && t.Collation == ""
 }
 
 func compareFloats(a, b float64) int {

@@ -13,12 +13,18 @@ import (
 	"github.com/deltaskip/deltaskip/schema"
 )
 
-// TestFunctionsAgainstSpark evaluates the expressions of testdata/functions.tsv, whose answers are those of Spark 4.1 in ANSI
-// mode. A line is an expression, its type, and its value cast to a string as JSON, NULL, or ! and the class of
-// the error. A fourth column "opaque" marks what is left alone on purpose: there, no answer is right, and another is
+// TestAgainstSpark evaluates the expressions of testdata/expressions.tsv and functions.tsv, whose answers are those of Spark 4.1 in
+// ANSI mode. A line is an expression, its type, and its value cast to a string as JSON, NULL, or ! and the class of
+// an error. A fourth column "opaque" marks what is left alone on purpose: there, no answer is right, and another is
 // wrong. A line "# zone Z" sets the session's time zone.
-func TestFunctionsAgainstSpark(t *testing.T) {
-	data, err := os.ReadFile("testdata/functions.tsv")
+func TestAgainstSpark(t *testing.T) {
+	for _, path := range []string{"testdata/expressions.tsv", "testdata/functions.tsv"} {
+		t.Run(path, func(t *testing.T) { checkAgainstSpark(t, path) })
+	}
+}
+
+func checkAgainstSpark(t *testing.T, path string) {
+	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +61,7 @@ func nearlyEqual(got, want string) bool {
 	return err == nil && err2 == nil && math.Abs(a-b) <= math.Abs(b)*0x1p-40
 }
 
-// answer evaluates an expression and writes the outcome as functions.tsv does.
+// answer evaluates an expression and writes the outcome as these files do.
 func answer(sql string, table *schema.Table, env *Env) string {
 	e, err := Parse(sql, ParseOptions{})
 	if err != nil {
