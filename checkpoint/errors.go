@@ -4,10 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/deltaskip/deltaskip/internal/leaf"
 )
 
 var (
-	// ErrCorrupt matches every error about bytes that are no checkpoint, or a damaged one.
+	// ErrCorrupt matches every error about bytes that are no checkpoint, a damaged one, or one written in a way that this
+	// version cannot read.
 	ErrCorrupt = errors.New("corrupt checkpoint")
 	// ErrLimit matches every error about a checkpoint that asks for more memory than Options allow.
 	ErrLimit = errors.New("checkpoint exceeds a limit")
@@ -37,4 +40,28 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-func (e *Error) Unwrap() error { return e.Err }
+func (e *Error) Unwrap() []error {
+	switch {
+	case errors.Is(e.Err, leaf.ErrCorrupt), errors.Is(e.Err, leaf.ErrUnsupported):
+		return []error{ErrCorrupt, e.Err}
+	case errors.Is(e.Err, leaf.ErrLimit):
+		return []error{ErrLimit, e.Err}
+	}
+	return []error{e.Err}
+}
+
+func corrupt(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrCorrupt, fmt.Sprintf(format, args...))
+}
+
+// recovered turns a panic into an error of the file. Bytes should cause none; but a worker's panic could not be caught by
+// anybody else.
+func recovered(file string, err *error) {
+	if p := recover(); p != nil {
+		*err = &Error{File: file, RowGroup: -1, Err: corrupt("reading it panicked: %v", p)}
+	}
+}
+
+func tooMuch(what string, limit int64) error {
+	return fmt.Errorf("%w: %s of more than %d bytes", ErrLimit, what, limit)
+}

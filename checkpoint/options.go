@@ -4,12 +4,14 @@ import (
 	"runtime"
 
 	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/deltaskip/deltaskip/internal/leaf"
 )
 
 // Options say how a checkpoint is read. The zero Options works.
 type Options struct {
 	Allocator memory.Allocator // makes every Arrow buffer; nil means memory.DefaultAllocator
-	Workers   int              // row groups decoded at once; 0 means GOMAXPROCS
+	Workers   int              // files opened and pieces of row groups decoded at once; 0 means GOMAXPROCS
 
 	// The limits below bound what hostile bytes can cost. Whatever exceeds one is an error that matches ErrLimit.
 
@@ -26,17 +28,12 @@ func (o Options) withDefaults() Options {
 	if o.Workers <= 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
 	}
-	if o.MaxPageBytes <= 0 {
-		o.MaxPageBytes = 64 << 20
-	}
-	if o.MaxFooterBytes <= 0 {
-		o.MaxFooterBytes = 64 << 20
-	}
 	if o.MaxJSONBytes <= 0 {
 		o.MaxJSONBytes = 1 << 30
 	}
-	if o.MaxRows <= 0 {
-		o.MaxRows = 1 << 28
-	}
 	return o
+}
+
+func (o Options) limits() leaf.Limits {
+	return leaf.Limits{MaxFooterBytes: o.MaxFooterBytes, MaxPageBytes: o.MaxPageBytes, MaxRows: o.MaxRows}
 }

@@ -104,7 +104,7 @@ func (l *Log) build(ctx context.Context, way *segment) (_ *Snapshot, err error) 
 		}
 	}()
 	if len(way.checkpoint.names) > 0 {
-		if s.state, err = checkpoint.Open(ctx, l.openFile, way.checkpoint.names, l.o.Checkpoint); err != nil {
+		if s.state, err = checkpoint.Open(ctx, l.store, way.checkpoint.names, l.o.Checkpoint); err != nil {
 			return nil, fmt.Errorf("deltalog: %w", err)
 		}
 		for text, err := range s.state.Actions(ctx) {
@@ -161,10 +161,6 @@ func (s *Snapshot) apply(a action.Action) {
 	}
 }
 
-func (l *Log) openFile(ctx context.Context, name string) (checkpoint.File, error) {
-	return l.store.Open(ctx, name)
-}
-
 // Close releases the checkpoint's files. It must not be called while the snapshot is read, nor while a batch is held.
 func (s *Snapshot) Close() error {
 	if s.state == nil {
@@ -217,7 +213,7 @@ func (s *Snapshot) Batches(ctx context.Context, layout *colstats.Layout, o Batch
 }
 
 // seen is the callback for a checkpoint: nil where no commit follows it.
-func (s *Snapshot) seen() func(path, deletionVector []byte) bool {
+func (s *Snapshot) seen() checkpoint.Seen {
 	if len(s.replay.last) == 0 {
 		return nil
 	}
@@ -260,7 +256,7 @@ func (s *Snapshot) Removes(ctx context.Context) iter.Seq2[*action.Remove, error]
 // actions yields the file actions of one kind: those of the checkpoint that no commit overrides, and some of the commits'.
 func actions[A action.Action](
 	ctx context.Context, s *Snapshot, lines []lineSet,
-	stored func(*checkpoint.Checkpoint, context.Context, func(path, deletionVector []byte) bool) iter.Seq2[[]byte, error],
+	stored func(*checkpoint.Checkpoint, context.Context, checkpoint.Seen) iter.Seq2[[]byte, error],
 ) iter.Seq2[A, error] {
 	return func(yield func(A, error) bool) {
 		var none A

@@ -237,12 +237,14 @@ func (e *Entries) decimals(valid *memory.Buffer, mem memory.Allocator) (values *
 		ok := true
 		switch e.node.Physical {
 		case ByteArray, FixedLenByteArray:
-			dst[i], ok = bigEndianDecimal(e.Bytes(from))
+			v := BigEndian(e.Bytes(from))
+			if ok = v.BitLen() <= 127; ok {
+				dst[i] = decimal128.FromBigInt(v)
+			}
 		default:
 			dst[i] = decimal128.FromI64(e.Bits(from))
 		}
-		from++
-		if !ok {
+		if from++; !ok {
 			bitutil.ClearBit(valid.Bytes(), i)
 			cleared++
 		}
@@ -250,19 +252,13 @@ func (e *Entries) decimals(valid *memory.Buffer, mem memory.Allocator) (values *
 	return values, cleared
 }
 
-// bigEndianDecimal reads a two's complement number of any length.
-func bigEndianDecimal(b []byte) (decimal128.Num, bool) {
-	if len(b) == 0 {
-		return decimal128.Num{}, false
-	}
+// BigEndian reads a two's complement number of any length, such as a decimal in a byte array.
+func BigEndian(b []byte) *big.Int {
 	v := new(big.Int).SetBytes(b)
-	if b[0]&0x80 != 0 {
+	if len(b) > 0 && b[0]&0x80 != 0 {
 		v.Sub(v, new(big.Int).Lsh(big.NewInt(1), uint(len(b)*8)))
 	}
-	if v.BitLen() > 127 {
-		return decimal128.Num{}, false
-	}
-	return decimal128.FromBigInt(v), true
+	return v
 }
 
 const (
@@ -282,17 +278,46 @@ func (e *Entries) int96s(valid *memory.Buffer, mem memory.Allocator) (values *me
 		if !bitutil.BitIsSet(valid.Bytes(), i) {
 			continue
 		}
-		b := e.buf.Bytes()[i*12:]
-		nanos := int64(binary.LittleEndian.Uint64(b))
-		day := int64(int32(binary.LittleEndian.Uint32(b[8:]))) - julianUnixEpoch
-		if nanos < 0 || nanos >= microsPerDay*1000 || nanos%1000 != 0 || day > maxDays || day < -maxDays {
+		micros, ok := Int96Micros(e.buf.Bytes()[i*12:])
+		if !ok {
 			bitutil.ClearBit(valid.Bytes(), i)
 			cleared++
-			continue
 		}
-		dst[i] = day*microsPerDay + nanos/1000
+		dst[i] = micros
 	}
 	return values, cleared
+}
+
+// Int96Micros returns the microseconds since 1970-01-01T00:00:00 of a timestamp that counts nanoseconds in a day, and Julian
+// days. It reports false for what microseconds cannot say exactly, or in 64 bits.
+func Int96Micros(b []byte) (int64, bool) {
+	nanos := int64(binary.LittleEndian.Uint64(b))
+	day := int64(int32(binary.LittleEndian.Uint32(b[8:]))) - julianUnixEpoch
+	if nanos < 0 || nanos >= microsPerDay*1000 || nanos%1000 != 0 || day > maxDays || day < -maxDays {
+		return 0, false
+	}
+	return day*microsPerDay + nanos/1000, true
+}
+
+// Micros returns the microseconds of a timestamp in the leaf's unit: rounded down, and within 64 bits.
+func (n *Node) Micros(v int64) int64 {
+	switch n.Logical {
+	case TimestampMillis:
+		if v > math.MaxInt64/1000 {
+			return math.MaxInt64
+		}
+		if v < math.MinInt64/1000 {
+			return math.MinInt64
+		}
+		return v * 1000
+	case TimestampNanos:
+		micros := v / 1000
+		if v%1000 < 0 {
+			micros--
+		}
+		return micros
+	}
+	return v
 }
 
 // swap reverses the bytes of values of w bytes.

@@ -14,6 +14,15 @@ var (
 	ErrUnsupported = errors.New("unsupported parquet feature")
 )
 
+// A ChunkError is about what a footer says of one leaf.
+type ChunkError struct {
+	Node *Node
+	Err  error
+}
+
+func (e *ChunkError) Error() string { return fmt.Sprintf("column %s: %v", e.Node, e.Err) }
+func (e *ChunkError) Unwrap() error { return e.Err }
+
 func corrupt(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrCorrupt, fmt.Sprintf(format, args...))
 }

@@ -263,7 +263,7 @@ type Chunk struct {
 }
 
 // Chunks finds the chunks of the given leaves, in their order, in a row group. It fails if one of them breaks the format, or
-// lies outside the file.
+// lies outside the file; the error is a *ChunkError where a single leaf is to blame.
 func (f *File) Chunks(group int, leaves ...*Node) ([]Chunk, error) {
 	g := f.groups[group]
 	if g.columns < 0 {
@@ -286,7 +286,7 @@ func (f *File) Chunks(group int, leaves ...*Node) ([]Chunk, error) {
 		}
 		c, err := f.chunk(w, group, f.Leaves[i])
 		if err != nil {
-			return nil, fmt.Errorf("column %s: %w", f.Leaves[i], err)
+			return nil, &ChunkError{f.Leaves[i], err}
 		}
 		for _, j := range wanted {
 			chunks[j] = c

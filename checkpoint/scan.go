@@ -1,0 +1,174 @@
+package checkpoint
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"sync/atomic"
+
+	"github.com/deltaskip/deltaskip/colstats"
+	"github.com/deltaskip/deltaskip/internal/ordered"
+)
+
+// A Scan says which adds Batches yields, and how.
+type Scan struct {
+	Layout *colstats.Layout
+	// Stats says how statistics are read. Its Allocator is that of the Checkpoint when nil. NaN should stay NaNUnknown: nobody
+	// knows who wrote the add of a checkpoint.
+	Stats colstats.Options
+
+	Seen Seen // without it, paths are read late
+
+	// Prune is shown row groups as if each were one add (colstats.Raw.Hull) and returns a bitmap of those that may hold a
+	// survivor, LSB first; nil keeps all. It is called from one goroutine, not the caller's.
+	Prune func(rowGroups *colstats.Batch) []uint64
+
+	Report *Report // what reading cost is added here when not nil
+}
+
+// A Report counts what scans did. It may be read when they are over.
+type Report struct {
+	Files     atomic.Int64 // looked into
+	RowGroups atomic.Int64 // that may hold adds
+	Pruned    atomic.Int64 // of those, left out unread because Prune said so
+	Rows      atomic.Int64 // of RowGroups
+	RowsLeft  atomic.Int64 // of Pruned
+	Adds      atomic.Int64 // yielded
+	Dead      atomic.Int64 // left out because Seen said so
+}
+
+const (
+	// Pieces begin small, so that the first answer comes soon, and grow, so that what they share is read once.
+	firstPiece = 4 << 10
+	pieceGrows = 4
+	lastPiece  = 4 * colstats.MaxBatchLen
+
+	linesPerPiece = 4 << 10 // of a top level in JSON
+)
+
+// A piece is what one worker reads at once: some rows of a row group, or some lines.
+type piece struct {
+	lines    []textAction
+	group    *groupPlan
+	from, to int64 // rows
+}
+
+// Batches yields the adds of the checkpoint that a scan asks for, in checkpoint order. Each batch is lent until the next
+// step: who keeps it retains it. Stopping early stops all reading before Batches returns. After an error nothing follows.
+func (c *Checkpoint) Batches(ctx context.Context, s Scan) iter.Seq2[*colstats.Batch, error] {
+	if s.Stats.Allocator == nil {
+		s.Stats.Allocator = c.o.Allocator
+	}
+	if s.Report == nil {
+		s.Report = new(Report)
+	}
+	if s.Layout == nil {
+		s.Layout = &colstats.Layout{}
+	}
+	source := func(ctx context.Context) iter.Seq2[piece, error] { return c.pieces(ctx, &s) }
+	read := func(ctx context.Context, p piece) ([]*colstats.Batch, error) {
+		if p.group == nil {
+			return c.text.batches(&s, p.lines)
+		}
+		return c.readPiece(ctx, &s, p)
+	}
+	return func(yield func(*colstats.Batch, error) bool) {
+		for batches, err := range ordered.Map(ctx, c.o.Workers, source, read, releaseAll) {
+			if err != nil {
+				if ctx.Err() != nil {
+					err = fmt.Errorf("checkpoint: %w", ctx.Err())
+				}
+				yield(nil, err)
+				return
+			}
+			for i, b := range batches {
+				s.Report.Adds.Add(int64(b.Len()))
+				more := yield(b, nil)
+				b.Release()
+				if !more {
+					releaseAll(batches[i+1:])
+					return
+				}
+			}
+		}
+	}
+}
+
+func releaseAll(batches []*colstats.Batch) {
+	for _, b := range batches {
+		b.Release()
+	}
+}
+
+// pieces cuts the checkpoint into pieces, leaving out the row groups that Prune proves useless.
+func (c *Checkpoint) pieces(ctx context.Context, s *Scan) iter.Seq2[piece, error] {
+	return func(yield func(piece, error) bool) {
+		if c.text != nil {
+			for lines := c.text.actions; len(lines) > 0; {
+				n := min(len(lines), linesPerPiece)
+				if !yield(piece{lines: lines[:n]}, nil) {
+					return
+				}
+				lines = lines[n:]
+			}
+		}
+		size := int64(firstPiece)
+		for _, p := range c.files {
+			s.Report.Files.Add(1)
+			groups, err := p.plan(s)
+			if err != nil {
+				yield(piece{}, err)
+				return
+			}
+			keep, err := p.prune(s, groups)
+			if err != nil {
+				yield(piece{}, err)
+				return
+			}
+			for i, g := range groups {
+				s.Report.RowGroups.Add(1)
+				s.Report.Rows.Add(g.rows)
+				if keep != nil && keep[i/64]>>(i%64)&1 == 0 {
+					s.Report.Pruned.Add(1)
+					s.Report.RowsLeft.Add(g.rows)
+					continue
+				}
+				for from := int64(0); from < g.rows; {
+					to := min(from+size, g.rows)
+					if g.readsMap() {
+						to = g.rows
+					}
+					if !yield(piece{group: g, from: from, to: to}, nil) {
+						return
+					}
+					from, size = to, min(size*pieceGrows, lastPiece)
+				}
+			}
+		}
+	}
+}
+
+// batches reads the adds among some lines.
+func (t *textFile) batches(s *Scan, lines []textAction) (_ []*colstats.Batch, err error) {
+	defer recovered(t.name, &err)
+	b := colstats.NewBuilder(s.Layout, s.Stats)
+	var line colstats.Line
+	for _, a := range lines {
+		if a.kind != colstats.AddLine {
+			continue
+		}
+		if err := b.AppendLine(a.text, &line); err != nil {
+			b.Flush().Release()
+			return nil, t.fail(a.line, corrupt("%v", err))
+		}
+		if s.Seen != nil && s.Seen(line.Path, line.DeletionVector) {
+			b.DropLast()
+			s.Report.Dead.Add(1)
+		}
+	}
+	if b.Len() == 0 {
+		b.Flush().Release()
+		return nil, nil
+	}
+	return []*colstats.Batch{b.Flush()}, nil
+}
