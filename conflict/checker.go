@@ -241,6 +241,15 @@ func (c *Checker) against(ctx context.Context, t *candidate, w *winner) (err err
 	if w.Version > t.next {
 		return fmt.Errorf("conflict: version %d is missing from the log: the next winner is version %d", t.next, w.Version)
 	}
+	if c.o.Observer != nil {
+		before := t.counts
+		defer func() {
+			c.observe(ctx, Judged{
+				TxnID: t.info.TxnID(), Winner: w.info(), Adds: w.NumAdds(), Removes: len(w.Removes), Counted: t.countsAdds(w),
+				Counts: t.counts.since(before), Err: err,
+			})
+		}()
+	}
 	defer recoverTo(&err)
 	if id, own := w.holds(t.ids); own {
 		return &landedError{w.Version, id}

@@ -36,6 +36,16 @@ type NoConflict struct {
 	Tier            Mode
 }
 
+// Judged says what the check against one winner looked at, whatever it found.
+type Judged struct {
+	TxnID         string
+	Winner        WinnerInfo
+	Adds, Removes int    // file actions of the winner
+	Counted       bool   // its added files count at the transaction's isolation level
+	Counts        Counts // of this winner alone
+	Err           error  // nil if the transaction passed; a [*Conflict] if it may not commit
+}
+
 // Checked says how the check of a transaction ended.
 type Checked struct {
 	TxnID    string
@@ -80,6 +90,7 @@ type Finished struct {
 
 func (Fallback) event()   {}
 func (NoConflict) event() {}
+func (Judged) event()     {}
 func (Checked) event()    {}
 func (Attempted) event()  {}
 func (Waited) event()     {}

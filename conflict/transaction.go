@@ -180,6 +180,17 @@ type Counts struct {
 	BytesDecoded       int64 // of commit files
 }
 
+// since returns what was added to the counts after they were as before.
+func (c Counts) since(before Counts) Counts {
+	return Counts{
+		Winners:            c.Winners - before.Winners,
+		FilesConsidered:    c.FilesConsidered - before.FilesConsidered,
+		SkippedByPartition: c.SkippedByPartition - before.SkippedByPartition,
+		SkippedByStats:     c.SkippedByStats - before.SkippedByStats,
+		BytesDecoded:       c.BytesDecoded - before.BytesDecoded,
+	}
+}
+
 // ReadFrom fills in what a transaction needs to know of the version it read, from its snapshot: the version, the protocol, the
 // metadata, and the high-water mark of row ids.
 func (t *Transaction) ReadFrom(s *deltalog.Snapshot) error {

@@ -1,0 +1,294 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/goccy/go-json"
+	"github.com/spf13/cobra"
+
+	"github.com/deltaskip/deltaskip/action"
+	"github.com/deltaskip/deltaskip/conflict"
+	"github.com/deltaskip/deltaskip/internal/txnfile"
+	"github.com/deltaskip/deltaskip/predicate"
+)
+
+// checkFlags are the flags of deltaskip check.
+type checkFlags struct {
+	txn         string
+	readVersion int64
+	where       []string
+	readFiles   []string
+	wholeTable  bool
+	isolation   string
+	version     int64
+	mode        string
+}
+
+func (a *app) checkCommand() *cobra.Command {
+	var f checkFlags
+	cmd := &cobra.Command{
+		Use:   "check TABLE {--txn FILE | --read-version R --where SQL …}",
+		Short: "Decide whether a transaction conflicts with the commits that beat it, and say why",
+		Long: `check takes a transaction that read version R and decides whether it may still commit after
+the commits R+1 and later that are in the log. Nothing is written.
+
+The transaction is a JSON file (--txn) or is described by flags. Mode off decides by
+partition values as Delta does; mode stats also uses column statistics.
+
+Exit code 0: it may commit. 3: it conflicts. 1: there is no answer, which a committer must
+take for a conflict.`,
+		Example: `  deltaskip check ./events --txn txn.json --mode stats
+  deltaskip check ./events --read-version 4 --where "site = 'a' AND id < 50" --mode stats
+  deltaskip check ./events --txn txn.json --format json`,
+		Args: oneTable,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			described := cmd.Flags().Changed("read-version")
+			switch {
+			case f.txn == "" && !described:
+				return usagef("give --txn FILE, or --read-version R with --where SQL")
+			case f.txn != "" && (described || len(f.where)+len(f.readFiles) > 0 || f.wholeTable || f.isolation != ""):
+				return usagef("--txn FILE describes the whole transaction: leave out the other flags about it")
+			case described && len(f.where)+len(f.readFiles) == 0 && !f.wholeTable:
+				return usagef("say what the transaction read: --where SQL, --read-file PATH or --whole-table")
+			}
+			return a.check(cmd.Context(), args[0], f)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.txn, "txn", "", "the transaction as JSON in `FILE`; - is standard input")
+	flags.Int64Var(&f.readVersion, "read-version", 0, "version that the transaction read")
+	flags.StringArrayVar(&f.where, "where", nil, "what it read, a predicate in Spark `SQL`; several are separate reads")
+	flags.StringArrayVar(&f.readFiles, "read-file", nil, "`PATH` of a file that it read, as the log spells it")
+	flags.BoolVar(&f.wholeTable, "whole-table", false, "it read the whole table")
+	flags.StringVar(&f.isolation, "isolation", "", "isolation `LEVEL`; the table's by default")
+	flags.Int64Var(&f.version, "version", latest, "last version that counts as a winner; the latest by default")
+	flags.StringVar(&f.mode, "mode", "off", "how closely added files are looked at: `off|stats`")
+	return cmd
+}
+
+func (a *app) check(ctx context.Context, dir string, f checkFlags) error {
+	mode, err := conflict.ParseMode(f.mode)
+	if err != nil {
+		return usagef("--mode: %v", err)
+	}
+	txn, err := f.transaction()
+	if err != nil {
+		return err
+	}
+	t, err := a.openTable(ctx, dir, txn.ReadVersion)
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	if err := txn.ReadFrom(t.snapshot); err != nil {
+		return err
+	}
+	txn.Env = predicate.Env{Zone: t.zone, Now: time.Now()}
+	var seen events
+	checker, err := conflict.NewChecker(t.log, conflict.Options{Mode: mode, Observer: &seen, PartitionZone: t.zone})
+	if err != nil {
+		return err
+	}
+	last := int64(conflict.Newest)
+	if f.version != latest {
+		last = f.version
+	}
+	result, err := checker.Check(ctx, txn, last)
+	if f.txn == "" {
+		result.Actions = nil // of a transaction that is described by flags there are none
+	}
+	if a.json() {
+		printErr := printJSON(a.stdout, newCheckJSON(result, err, seen))
+		err = errors.Join(err, printErr)
+	} else if err == nil {
+		err = buffered(a.stdout, func(w *bufio.Writer) error { return printCheck(w, mode, txn, result, seen) })
+	}
+	if err == nil && result.Outcome == conflict.Conflicting {
+		err = errConflict
+	}
+	return err
+}
+
+// transaction reads or makes the transaction that the flags describe.
+func (f checkFlags) transaction() (*conflict.Transaction, error) {
+	if f.txn == "" {
+		return f.described()
+	}
+	in, name := io.Reader(os.Stdin), "standard input"
+	if f.txn != "-" {
+		file, err := os.Open(f.txn)
+		if err != nil {
+			return nil, err
+		}
+		defer file.Close()
+		in, name = file, f.txn
+	}
+	data, err := io.ReadAll(in)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	txn, err := txnfile.Parse(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return txn, nil
+}
+
+// described makes a transaction from flags. It is taken to change data: the file that stands for that is in no answer.
+func (f checkFlags) described() (*conflict.Transaction, error) {
+	txn := &conflict.Transaction{
+		ReadVersion:    f.readVersion,
+		ReadWholeTable: f.wholeTable,
+		Actions:        []action.Action{&action.Add{Path: "a-file-of-this-transaction", PartitionValues: map[string]*string{}, DataChange: true}},
+		CommitInfo:     &action.CommitInfo{},
+	}
+	txn.CommitInfo.SetBool("isBlindAppend", false)
+	for _, sql := range f.where {
+		txn.Reads = append(txn.Reads, conflict.Read{SQL: sql})
+	}
+	for _, path := range f.readFiles {
+		txn.ReadFiles = append(txn.ReadFiles, conflict.ReadFile{Path: path})
+	}
+	if f.isolation != "" {
+		level, err := conflict.ParseLevel(f.isolation)
+		if err != nil {
+			return nil, usagef("--isolation: %v", err)
+		}
+		txn.Isolation = &conflict.Isolation{Level: level, Source: "given by --isolation"}
+	}
+	return txn, nil
+}
+
+// events collects what a check tells its observer. A check of one transaction tells it in order.
+type events []conflict.Event
+
+func (e *events) Observe(_ context.Context, event conflict.Event) { *e = append(*e, event) }
+
+// A checkJSON is the documented form of the answer. Members of other outcomes are left out.
+type checkJSON struct {
+	Outcome string            `json:"outcome"`
+	Version *int64            `json:"version,omitempty"`
+	Actions []json.RawMessage `json:"actions,omitempty"`
+
+	Error          string       `json:"error,omitempty"` // the exception's name; of the outcome error what happened
+	ErrorClass     string       `json:"errorClass,omitempty"`
+	Reason         string       `json:"reason,omitempty"`
+	Winner         *int64       `json:"winner,omitempty"`
+	Operation      string       `json:"winnerOperation,omitempty"`
+	Engine         string       `json:"winnerEngine,omitempty"`
+	TxnID          string       `json:"winnerTxnId,omitempty"`
+	IsolationLevel string       `json:"isolationLevel,omitempty"`
+	Path           string       `json:"path,omitempty"`
+	Partition      string       `json:"partition,omitempty"`
+	Read           *int         `json:"read,omitempty"`
+	Predicate      string       `json:"predicate,omitempty"`
+	Conjunct       string       `json:"conjunct,omitempty"`
+	Ranges         string       `json:"ranges,omitempty"`
+	Metadata       []difference `json:"metadata,omitempty"`
+	Message        string       `json:"message,omitempty"`
+	Hint           string       `json:"hint,omitempty"`
+
+	Events []any `json:"events"`
+}
+
+type difference struct {
+	Field string `json:"field"`
+	Was   string `json:"was"`
+	Now   string `json:"now"`
+}
+
+func newCheckJSON(r conflict.Result, err error, seen events) checkJSON {
+	out := checkJSON{Events: seen.json()}
+	switch {
+	case err != nil || r.Outcome == conflict.Undetermined:
+		out.Outcome = "error"
+		out.Error = fmt.Sprint(err)
+	case r.Outcome == conflict.Clear:
+		out.Outcome = "commit"
+		out.Version = &r.Version
+		for _, a := range r.Actions {
+			out.Actions = append(out.Actions, action.Append(nil, a))
+		}
+	default:
+		c := r.Conflict
+		out.Outcome = "conflict"
+		out.Error, out.ErrorClass, out.Reason = c.Kind.Exception(), c.ErrorClass(), string(c.Reason)
+		out.Winner, out.Operation, out.Engine, out.TxnID = &c.Winner.Version, c.Winner.Operation, c.Winner.Engine, c.Winner.TxnID
+		out.IsolationLevel = c.Isolation.Level.String()
+		out.Path, out.Partition, out.Predicate, out.Conjunct, out.Ranges = c.Path, c.Partition, c.Predicate, c.Conjunct, c.Ranges
+		if c.Read >= 0 && c.Predicate != "" {
+			out.Read = &c.Read
+		}
+		for _, d := range c.Metadata {
+			out.Metadata = append(out.Metadata, difference{d.Field, d.Was, d.Now})
+		}
+		out.Message, out.Hint = c.Error(), c.Hint()
+	}
+	return out
+}
+
+// json returns the events that the answer lists: fallbacks, and conflicts that skipping removed.
+func (e events) json() []any {
+	list := []any{}
+	for _, event := range e {
+		switch event := event.(type) {
+		case conflict.Fallback:
+			list = append(list, map[string]any{"event": "fallback", "winner": event.Winner, "class": event.Class, "message": event.Message})
+		case conflict.NoConflict:
+			list = append(list, map[string]any{"event": "noConflict", "winner": event.Winner, "filesConsidered": event.FilesConsidered,
+				"filesSkipped": event.FilesSkipped, "tier": event.Tier.String()})
+		}
+	}
+	return list
+}
+
+// printCheck explains the answer for people: winner by winner, then the outcome.
+func printCheck(w *bufio.Writer, mode conflict.Mode, txn *conflict.Transaction, r conflict.Result, seen events) error {
+	what := "A transaction"
+	if txn.CommitInfo != nil && txn.CommitInfo.Operation() != "" {
+		what = txn.CommitInfo.Operation()
+	}
+	fmt.Fprintf(w, "%s that read version %d, mode %s\n", what, txn.ReadVersion, mode)
+	for i, read := range txn.Reads {
+		fmt.Fprintf(w, "  read %d: %s\n", i, read)
+	}
+	if txn.ReadWholeTable {
+		fmt.Fprintln(w, "  read the whole table")
+	}
+	for _, event := range seen {
+		switch e := event.(type) {
+		case conflict.Fallback:
+			fmt.Fprintf(w, "  skipping failed, so partitions decide: %s\n", e.Message)
+		case conflict.Judged:
+			fmt.Fprintf(w, "%s\n  %s\n", e.Winner, judgement(e))
+		}
+	}
+	if r.Outcome == conflict.Clear {
+		fmt.Fprintf(w, "No conflict: it may commit as version %d.\n", r.Version)
+		return nil
+	}
+	fmt.Fprintf(w, "Conflict. %s\n", r.Conflict.Error())
+	return nil
+}
+
+// judgement says what the check against one winner looked at.
+func judgement(e conflict.Judged) string {
+	c := e.Counts
+	switch {
+	case errors.Is(e.Err, conflict.ErrConflict):
+		return fmt.Sprintf("stands in the way (%d files added, %d removed)", e.Adds, e.Removes)
+	case e.Err != nil:
+		return e.Err.Error()
+	case e.Adds == 0:
+		return fmt.Sprintf("added no file, removed %d: passed", e.Removes)
+	case !e.Counted:
+		return fmt.Sprintf("its %d added files do not count at this transaction's isolation level: passed", e.Adds)
+	}
+	return fmt.Sprintf("added %d files: skipped %d by partition, %d by statistics: passed", c.FilesConsidered, c.SkippedByPartition, c.SkippedByStats)
+}
