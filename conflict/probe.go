@@ -161,7 +161,7 @@ func (p *probe) why(hit *vectorized.Hit, batches []*colstats.Batch) (reason Reas
 	reason = RangesOverlap
 	var parts []string
 	for _, r := range p.known(hit, batches) {
-		parts = append(parts, rangeText(r))
+		parts = append(parts, r.String())
 		if !r.Bounded && !r.NoNull && !r.AllNull {
 			reason = StatisticsMissing
 		}
@@ -208,17 +208,6 @@ func (p *probe) known(hit *vectorized.Hit, batches []*colstats.Batch) []vectoriz
 		return nil
 	}
 	return r.Ranges
-}
-
-func rangeText(r vectorized.Range) string {
-	name := r.Column.String()
-	switch {
-	case r.AllNull:
-		return name + " all NULL"
-	case !r.Bounded:
-		return name + " without bounds"
-	}
-	return fmt.Sprintf("%s in [%s, %s]", name, &predicate.Literal{Value: r.Lower}, &predicate.Literal{Value: r.Upper})
 }
 
 // failureClass names a failure of skipping: Spark's error class where there is one.
