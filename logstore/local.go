@@ -45,7 +45,7 @@ func (l *Local) Close() error { return l.root.Close() }
 // List implements [Store].
 func (l *Local) List(ctx context.Context, dir, startAfter string) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
-		names, err := l.readDir(dir)
+		names, err := l.readDir(dir, startAfter)
 		if errors.Is(err, fs.ErrNotExist) {
 			return
 		}
@@ -54,11 +54,7 @@ func (l *Local) List(ctx context.Context, dir, startAfter string) iter.Seq2[Entr
 			return
 		}
 		slices.Sort(names)
-		first, found := slices.BinarySearch(names, startAfter)
-		if found {
-			first++
-		}
-		for _, name := range names[first:] {
+		for _, name := range names {
 			if err := ctx.Err(); err != nil {
 				yield(Entry{}, wrap(dir, err))
 				return
@@ -78,8 +74,8 @@ func (l *Local) List(ctx context.Context, dir, startAfter string) iter.Seq2[Entr
 	}
 }
 
-// readDir returns the names of what is in a folder and no folder itself.
-func (l *Local) readDir(dir string) ([]string, error) {
+// readDir returns, in no order, the names greater than startAfter of what is in a folder and no folder itself.
+func (l *Local) readDir(dir, startAfter string) ([]string, error) {
 	if err := CheckName(dir); err != nil {
 		return nil, err
 	}
@@ -89,10 +85,10 @@ func (l *Local) readDir(dir string) ([]string, error) {
 	}
 	defer f.Close()
 	entries, err := f.ReadDir(-1)
-	names := make([]string, 0, len(entries))
+	var names []string
 	for _, e := range entries {
-		if !e.IsDir() {
-			names = append(names, path.Join(dir, e.Name()))
+		if name := path.Join(dir, e.Name()); name > startAfter && !e.IsDir() {
+			names = append(names, name)
 		}
 	}
 	return names, err
