@@ -29,12 +29,11 @@ type checkpointSet struct {
 // list reads the log's folder from a version on.
 func (l *Log) list(ctx context.Context, from int64) (*listing, error) {
 	var ls listing
-	type shape struct {
+	type split struct {
 		version int64
 		parts   int
-		uuid    string
 	}
-	var multipart = map[shape][]checkpoint.Name{}
+	multipart := map[split][]checkpoint.Name{}
 	after := ""
 	if from > 0 {
 		after = fmt.Sprintf("%s/%020d", Dir, from) // less than the name of any file of that version
@@ -46,7 +45,7 @@ func (l *Log) list(ctx context.Context, from int64) (*listing, error) {
 		base := path.Base(e.Name)
 		if n, ok := checkpoint.ParseName(base); ok {
 			if n.Parts > 0 {
-				key := shape{version: n.Version, parts: n.Parts}
+				key := split{n.Version, n.Parts}
 				multipart[key] = append(multipart[key], n)
 			} else {
 				ls.checkpoints = append(ls.checkpoints, checkpointSet{n.Version, []string{e.Name}})
