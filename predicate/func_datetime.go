@@ -93,6 +93,9 @@ var datetimeFunctions = []Function{
 		if !ok {
 			return NullOf(t), nil
 		}
+		if micros > a[1].I { // wrapped around; units end before they begin otherwise
+			return Value{}, &UnsupportedError{Reason: "the unit begins before the first timestamp"}
+		}
 		return Value{Type: t, I: micros}, nil
 	}},
 	{Name: "timestampadd", NullIn: true, Zoned: true, Resolve: resolveTimestampAdd, Eval: timestampAdd, Monotonic: moves(Unordered, NonDecreasing, NonDecreasing)},
@@ -657,7 +660,11 @@ func unixTimestamp(env *Env, a []Value, t schema.Type) (Value, error) {
 	micros := a[0].I
 	switch a[0].Type.Kind {
 	case schema.Date:
-		micros = instantMicros(a[0].I*microsPerDay, env.zone())
+		v, err := CastValue(a[0], schema.Type{Kind: schema.Timestamp}, env)
+		if err != nil {
+			return Value{}, err
+		}
+		micros = v.I
 	case schema.String:
 		if len(a) == 1 {
 			a = []Value{a[0], StringOf(defaultFormat)}
