@@ -164,6 +164,10 @@ func TestTheCommitOfTheCheckpointTellsItsInfo(t *testing.T) {
 	if s := snapshot(t, mem, at(2)); s.Info == nil || s.Info.Operation() != "WRITE" {
 		t.Errorf("got %+v", s.Info)
 	}
+	put(t, mem, deltalog.CommitName(2), "garbage") // which the checkpoint stands for
+	if s := snapshot(t, mem, at(2)); s.Info != nil {
+		t.Errorf("got %+v", s.Info)
+	}
 }
 
 // TestReplayFromACheckpointAgainstAModel is TestReplayAgainstAModel for logs with a checkpoint, cleaned up or not.

@@ -333,6 +333,8 @@ func TestSnapshotErrors(t *testing.T) {
 		{"reader version too high", table(`{"protocol":{"minReaderVersion":4,"minWriterVersion":7}}`, metadataLine), at(0), &deltalog.UnsupportedError{ReaderVersion: 4}},
 		{"unknown reader features", table(`{"protocol":{"minReaderVersion":3,"minWriterVersion":7,"readerFeatures":["z","deletionVectors","y"],"writerFeatures":["z"]}}`, metadataLine),
 			at(0), &deltalog.UnsupportedError{Features: []string{"y", "z"}}},
+		{"an unknown reader feature explains a broken line", table(`{"protocol":{"minReaderVersion":3,"minWriterVersion":7,"readerFeatures":["z"],"writerFeatures":["z"]}}`, metadataLine, `{"add":[]}`),
+			at(0), &deltalog.UnsupportedError{Features: []string{"z"}}},
 		{"managed by a catalog", table(`{"protocol":{"minReaderVersion":3,"minWriterVersion":7,"readerFeatures":["catalogManaged"],"writerFeatures":[]}}`, metadataLine), at(0), deltalog.ErrCatalogManaged},
 		{"a line cut short", table(protocolLine, metadataLine, addLine("a")[:40]), at(0), deltalog.ErrCorrupt},
 		{"a path out of the table", table(protocolLine, metadataLine, addLine("a/%2e%2e/../b")), at(0), action.ErrOutside},

@@ -82,11 +82,11 @@ func (l *Log) replay(ctx context.Context, commits []CommitFile, keepKeys bool, o
 	}
 	scan := func(_ context.Context, c *chunk) (found, error) { return r.scan(c, commits) }
 	for f, err := range ordered.Map(ctx, l.o.Workers, source, scan, nil) {
+		for _, a := range f.actions { // those before an error as well: a protocol among them may explain it
+			other(a)
+		}
 		if err != nil {
 			return nil, err
-		}
-		for _, a := range f.actions {
-			other(a)
 		}
 		for _, k := range f.keys {
 			r.put(k)

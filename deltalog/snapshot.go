@@ -118,19 +118,22 @@ func (l *Log) build(ctx context.Context, way *segment) (_ *Snapshot, err error) 
 			s.apply(a)
 		}
 	}
-	if s.replay, err = l.replay(ctx, way.commits, s.state != nil, s.apply); err != nil {
+	s.replay, err = l.replay(ctx, way.commits, s.state != nil, s.apply)
+	if s.Protocol != nil {
+		if unsupported := CheckReadable(s.Protocol); unsupported != nil {
+			return nil, unsupported // also where a line is in error: what looks broken may be what the feature brings
+		}
+	}
+	if err != nil {
 		return nil, err
 	}
-	if way.head != nil && len(way.commits) == 0 { // its commitInfo is not in the checkpoint
-		if s.Info, err = l.info(ctx, *way.head); err != nil {
+	if way.head != nil && len(way.commits) == 0 { // the checkpoint has all of it but its commitInfo
+		if s.Info, err = l.info(ctx, *way.head); err != nil && !errors.Is(err, ErrCorrupt) {
 			return nil, err
 		}
 	}
 	if s.Protocol == nil {
 		return nil, fmt.Errorf("deltalog: version %d: %w", s.Version, ErrNoProtocol)
-	}
-	if err := CheckReadable(s.Protocol); err != nil {
-		return nil, err
 	}
 	if s.Metadata == nil {
 		return nil, fmt.Errorf("deltalog: version %d: %w", s.Version, ErrNoMetadata)
