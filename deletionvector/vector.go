@@ -137,6 +137,27 @@ func (v *Vector) All() iter.Seq[int64] {
 	}
 }
 
+// Bitmap sets bit i of dst, LSB first, to whether position first+i is in the vector, for all bits of dst. These positions
+// must fit an int64.
+func (v *Vector) Bitmap(dst []uint64, first int64) {
+	clear(dst)
+	end := first + 64*int64(len(dst))
+	key, _ := splitPosition(first)
+	i, _ := v.find(key)
+	for c := (cursor{v: v, i: i}); ; {
+		r, ok := c.next()
+		if !ok || r.first >= end {
+			return
+		}
+		for at := max(r.first, first); at < min(r.first+r.n, end); {
+			word := (at - first) / 64
+			s := span{int(at - first), int(min(r.first+r.n, end)-first) - 1}
+			dst[word] |= mask(s, int(word))
+			at = first + 64*(word+1)
+		}
+	}
+}
+
 // rows are n consecutive positions.
 type rows struct{ first, n int64 }
 

@@ -141,6 +141,17 @@ func TestVectorIsASet(t *testing.T) {
 		if _, ok := a.Select(int64(len(x))); ok {
 			t.Fatal("a.Select(len) found a position")
 		}
+		bitmap := make([]uint64, rapid.IntRange(0, 300).Draw(t, "words"))
+		from := max(0, min(probe, 1<<62)-rapid.Int64Range(0, 10_000).Draw(t, "before"))
+		for i := range bitmap {
+			bitmap[i] = 0xCC
+		}
+		a.Bitmap(bitmap, from)
+		for i := range 64 * len(bitmap) {
+			if got := bitmap[i/64]>>(i%64)&1 != 0; got != inX[from+int64(i)] {
+				t.Fatalf("bitmap from %d: bit %d is %t", from, i, got)
+			}
+		}
 		if last, ok := a.Max(); ok != (len(x) > 0) || ok && last != x[len(x)-1] {
 			t.Fatalf("a.Max() = %d, %t", last, ok)
 		}
