@@ -1,0 +1,318 @@
+package rows
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"math/bits"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/deltaskip/deltaskip/deletionvector"
+	"github.com/deltaskip/deltaskip/internal/leaf"
+	"github.com/deltaskip/deltaskip/predicate"
+	"github.com/deltaskip/deltaskip/schema"
+	"github.com/deltaskip/deltaskip/vectorized"
+)
+
+// Options say how rows are read. The zero Options works.
+type Options struct {
+	Allocator memory.Allocator // makes every Arrow buffer; nil means memory.DefaultAllocator
+	// Zone is where partition values of timestamp columns that name no zone were written; nil means UTC.
+	Zone *time.Location
+}
+
+// A Matcher finds the rows that a transaction's reads may have seen. It is immutable and safe for concurrent use.
+type Matcher struct {
+	reads   []read
+	columns []*schema.Column // of all reads, each once
+	table   *schema.Table
+	o       Options
+}
+
+// A read is one read of the transaction.
+type read struct {
+	predicate *predicate.Predicate // nil matches every row
+	program   *vectorized.Program
+}
+
+// Compile prepares the reads of one transaction, all bound to one table. A nil read is a read of the whole table.
+func Compile(reads []*predicate.Predicate, o Options) (*Matcher, error) {
+	if o.Allocator == nil {
+		o.Allocator = memory.DefaultAllocator
+	}
+	m := &Matcher{o: o}
+	seen := map[*schema.Column]bool{}
+	for _, p := range reads {
+		program, err := vectorized.Compile([]*predicate.Predicate{p}, vectorized.Options{Workers: 1})
+		if err != nil {
+			return nil, fmt.Errorf("rows: %w", err)
+		}
+		m.reads = append(m.reads, read{predicate: p, program: program})
+		if p == nil {
+			continue
+		}
+		m.table = p.Table
+		for _, c := range p.Columns() {
+			if !seen[c] {
+				seen[c] = true
+				m.columns = append(m.columns, c)
+			}
+		}
+	}
+	return m, nil
+}
+
+// A File is a data file with what its add action says about it.
+type File struct {
+	Data            Data
+	PartitionValues map[string]*string     // by physical name, as in the add; nil is NULL
+	Deleted         *deletionvector.Vector // rows that are no longer in the table
+	Among           *deletionvector.Vector // the only rows to look at; nil means all
+}
+
+// Data is an open parquet file.
+type Data interface {
+	io.ReaderAt
+	Size() int64 // bytes
+}
+
+// A Hit is a row that a read matches.
+type Hit struct {
+	Row  int64 // physical position in the data file, from 0
+	Read int   // index of the first read that it matches, of those given to Compile
+	// Unsure says that this engine cannot evaluate the predicate on the row, which may or may not match.
+	Unsure bool
+}
+
+// First returns the first hit, if there is one. It reads no further than the block of rows with it.
+func (m *Matcher) First(ctx context.Context, f *File) (hit Hit, found bool, err error) {
+	for hit, err := range m.All(ctx, f) {
+		return hit, err == nil, err
+	}
+	return Hit{}, false, nil
+}
+
+// All yields the hits. An error ends them, and means that there may be others.
+func (m *Matcher) All(ctx context.Context, f *File) iter.Seq2[Hit, error] {
+	return func(yield func(Hit, error) bool) {
+		if err := m.scan(ctx, f, func(h Hit) bool { return yield(h, nil) }); err != nil && !errors.Is(err, errStopped) {
+			yield(Hit{}, fmt.Errorf("rows: %w", err))
+		}
+	}
+}
+
+// errStopped says that the caller wants no more hits.
+var errStopped = errors.New("stopped")
+
+// A scan is one pass over a file.
+type scan struct {
+	*Matcher
+	file    *File
+	parquet *leaf.File
+	columns []column // parallel to Matcher.columns
+	scratch vectorized.Scratch
+}
+
+// scan calls emit for each hit, until that returns false.
+func (m *Matcher) scan(ctx context.Context, f *File, emit func(Hit) bool) error {
+	s := &scan{Matcher: m, file: f}
+	defer s.release()
+	if err := guard(s.open); err != nil {
+		return err
+	}
+	var first int64
+	for g := range s.parquet.RowGroups() {
+		rows := stretch{first, first + s.parquet.GroupRows(g)}
+		if err := s.group(ctx, g, rows, emit); err != nil {
+			return err
+		}
+		first = rows.end
+	}
+	return nil
+}
+
+// guard runs f and turns a panic in it into an error. It does not run code of callers.
+func guard(f func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v", r)
+		}
+	}()
+	return f()
+}
+
+func (s *scan) open() (err error) {
+	if s.parquet, err = leaf.Open(s.file.Data, s.file.Data.Size(), leaf.Limits{}); err != nil {
+		return err
+	}
+	for _, v := range []*deletionvector.Vector{s.file.Deleted, s.file.Among} {
+		if last, ok := v.Max(); ok && last >= s.parquet.Rows {
+			return fmt.Errorf("a vector names row %d of a file with %d rows", last, s.parquet.Rows)
+		}
+	}
+	s.columns, err = s.resolve()
+	return err
+}
+
+func (s *scan) release() {
+	for i := range s.columns {
+		if s.columns[i].constant != nil {
+			s.columns[i].constant.Release()
+		}
+	}
+}
+
+// A stretch is a range of rows, from first up to, and without, end.
+type stretch struct{ first, end int64 }
+
+// blockRows is how many rows are evaluated at once.
+const blockRows = 4096
+
+// group scans one row group, which holds the given rows of the file.
+func (s *scan) group(ctx context.Context, g int, rows stretch, emit func(Hit) bool) error {
+	if !s.anyWanted(rows) {
+		return ctx.Err()
+	}
+	var parts []part
+	err := guard(func() (err error) {
+		parts, err = s.prune(g, rows)
+		return err
+	})
+	if err != nil || len(parts) == 0 {
+		return errors.Join(err, ctx.Err())
+	}
+	var block *block
+	err = guard(func() (err error) {
+		block, err = s.newBlock(g, rows.first)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	defer block.close()
+	for _, p := range parts {
+		for at := p.first; at < p.end; at += blockRows {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if err := s.block(block, stretch{at, min(at+blockRows, p.end)}, p.reads, emit); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// anyWanted says whether there may be live rows to look at.
+func (s *scan) anyWanted(rows stretch) bool {
+	count := func(v *deletionvector.Vector) int64 { return v.Rank(rows.end) - v.Rank(rows.first) }
+	if s.file.Among != nil && count(s.file.Among) == 0 {
+		return false
+	}
+	return count(s.file.Deleted) < rows.end-rows.first
+}
+
+// wanted returns a bit for each of the rows, set for the live ones to look at.
+func (s *scan) wanted(rows stretch) []uint64 {
+	n := int(rows.end - rows.first)
+	live, others := make([]uint64, (n+63)/64), make([]uint64, (n+63)/64)
+	if s.file.Among != nil {
+		s.file.Among.Bitmap(live, rows.first)
+	} else {
+		for i := range live {
+			live[i] = ^uint64(0)
+		}
+	}
+	s.file.Deleted.Bitmap(others, rows.first)
+	for i := range live {
+		live[i] &^= others[i]
+	}
+	if n%64 != 0 {
+		live[n/64] &= 1<<(n%64) - 1
+	}
+	return live
+}
+
+// block emits the hits among the given rows, for reads that may match some of them.
+func (s *scan) block(b *block, rows stretch, reads []int, emit func(Hit) bool) error {
+	if !s.anyWanted(rows) {
+		return nil
+	}
+	live := s.wanted(rows)
+	candidates := make([][]uint64, len(reads)) // by read: the rows that it may match
+	err := guard(func() error {
+		if err := b.load(rows); err != nil {
+			return err
+		}
+		for i, read := range reads {
+			may, err := s.candidates(b, s.reads[read], live)
+			if err != nil {
+				return err
+			}
+			candidates[i] = may
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for word := range live {
+		var any uint64
+		for _, may := range candidates {
+			any |= may[word]
+		}
+		for ; any != 0; any &= any - 1 {
+			bit := bits.TrailingZeros64(any)
+			b.row = 64*word + bit
+			for i, read := range reads {
+				if candidates[i][word]>>bit&1 == 0 {
+					continue
+				}
+				row := rows.first + int64(b.row)
+				match := no
+				err := guard(func() (err error) {
+					match, err = s.reads[read].matches(b)
+					return err
+				})
+				if err != nil {
+					return fmt.Errorf("row %d: %w", row, err)
+				}
+				if match != no {
+					if !emit(Hit{Row: row, Read: read, Unsure: match == maybe}) {
+						return errStopped
+					}
+					break
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// An answer says whether a row matches.
+type answer uint8
+
+const (
+	no answer = iota
+	maybe
+	yes
+)
+
+// matches says whether the row that b stands at matches, as far as this engine can tell.
+func (r read) matches(b *block) (answer, error) {
+	if r.predicate == nil {
+		return yes, nil
+	}
+	v, err := r.predicate.Eval(b)
+	if _, unknown := errors.AsType[*predicate.UnsupportedError](err); unknown {
+		return maybe, nil
+	}
+	if err != nil || v.Null || v.I == 0 {
+		return no, err
+	}
+	return yes, nil
+}
