@@ -76,25 +76,26 @@ var datetimeFunctions = []Function{
 		return Value{Type: t, I: days}, nil
 	}, Monotonic: moves(NonDecreasing, NonDecreasing)},
 	{Name: "months_between", NullIn: true, Zoned: true, Resolve: signature(toDouble, 1, aTimestamp, aTimestamp, aBoolean), Eval: monthsBetween},
-	{Name: "last_day", NullIn: true, Resolve: signature(toDate, 0, aDate), Monotonic: moves(NonDecreasing), Eval: pure(func(a []Value) Value {
+	{Name: "last_day", NullIn: true, Resolve: signature(toDate, 0, aDate), Monotonic: moves(NonDecreasing), Eval: func(_ *Env, a []Value, t schema.Type) (Value, error) {
 		year, month, _ := civil(a[0].I)
-		return IntOf(schema.Date, daysOf(year, month, daysInMonth(year, month)))
-	})},
+		return int32OrDoubt(t, daysOf(year, month, daysInMonth(year, month)))
+	}},
 	{Name: "next_day", NullIn: true, Resolve: signature(toDate, 0, aDate, aString), Eval: nextDay, Monotonic: moves(NonDecreasing)},
-	{Name: "trunc", NullIn: true, Resolve: signature(toDate, 0, aDate, aString), Monotonic: moves(NonDecreasing), Eval: pure(func(a []Value) Value {
-		days, ok := truncateDate(a[0].I, truncationUnits[strings.ToUpper(a[1].S)])
-		if !ok {
-			return NullOf(schema.Type{Kind: schema.Date})
-		}
-		return IntOf(schema.Date, days)
-	})},
-	{Name: "date_trunc", NullIn: true, Zoned: true, Resolve: signature(toTimestamp, 0, aString, aTimestamp), Monotonic: moves(Unordered, NonDecreasing), Eval: func(env *Env, a []Value, t schema.Type) (Value, error) {
-		micros, ok := truncateTimestamp(a[1].I, truncationUnits[strings.ToUpper(a[0].S)], env.zone())
-		if !ok {
+	{Name: "trunc", NullIn: true, Resolve: signature(toDate, 0, aDate, aString), Monotonic: moves(NonDecreasing), Eval: func(_ *Env, a []Value, t schema.Type) (Value, error) {
+		unit := truncationUnits[strings.ToUpper(a[1].S)]
+		if unit < toWeek {
 			return NullOf(t), nil
 		}
-		if micros > a[1].I { // wrapped around; units end before they begin otherwise
-			return Value{}, &UnsupportedError{Reason: "the unit begins before the first timestamp"}
+		return int32OrDoubt(t, truncateDate(a[0].I, unit))
+	}},
+	{Name: "date_trunc", NullIn: true, Zoned: true, Resolve: signature(toTimestamp, 0, aString, aTimestamp), Monotonic: moves(Unordered, NonDecreasing), Eval: func(env *Env, a []Value, t schema.Type) (Value, error) {
+		unit := truncationUnits[strings.ToUpper(a[0].S)]
+		if unit == noUnit {
+			return NullOf(t), nil
+		}
+		micros, ok := truncateTimestamp(a[1].I, unit, env.zone())
+		if !ok {
+			return Value{}, errTimeRange
 		}
 		return Value{Type: t, I: micros}, nil
 	}},
@@ -126,8 +127,9 @@ var datetimeFunctions = []Function{
 	{Name: "unix_millis", NullIn: true, Resolve: signature(toLong, 0, only(schema.Timestamp)), Monotonic: moves(NonDecreasing), Eval: epoch(1000)},
 	{Name: "unix_micros", NullIn: true, Resolve: signature(toLong, 0, only(schema.Timestamp)), Monotonic: moves(NonDecreasing), Eval: epoch(1)},
 	{Name: "timestamp_seconds", NullIn: true, Resolve: signature(toTimestamp, 0, aStrictNumber), Eval: timestampSeconds, Monotonic: func(args []Expr) Direction {
-		if k := args[0].Type().Kind; k == schema.Float || k == schema.Double {
-			return Unordered // infinity makes NULL
+		switch t := args[0].Type(); {
+		case t.Kind == schema.Float || t.Kind == schema.Double, t.Scale > 6:
+			return Unordered // infinity makes NULL, and what is no whole number of microseconds an error
 		}
 		return NonDecreasing
 	}},
@@ -352,7 +354,11 @@ func monthsBetween(env *Env, a []Value, _ schema.Type) (Value, error) {
 		days := floorDiv(localMicros(v.I, env.zone()), microsPerDay)
 		y, m, d := civil(days)
 		months[i], day[i], untilEnd[i] = y*12+int64(m), int64(d), int64(daysInMonth(y, m)-d)
-		seconds[i] = (v.I - instantMicros(days*microsPerDay, env.zone())) / microsPerSecond
+		midnight, ok := mulAdd(days, microsPerDay, 0)
+		if !ok {
+			return Value{}, errTimeRange
+		}
+		seconds[i] = (v.I - instantMicros(midnight, env.zone())) / microsPerSecond
 	}
 	diff := float64(months[0] - months[1])
 	if day[0] != day[1] && (untilEnd[0] != 0 || untilEnd[1] != 0) {
@@ -404,43 +410,44 @@ var truncationUnits = map[string]truncation{
 }
 
 // truncateDate goes back to the first day of a week or of something longer.
-func truncateDate(days int64, unit truncation) (int64, bool) {
+func truncateDate(days int64, unit truncation) int64 {
 	year, month, _ := civil(days)
 	switch unit {
 	case toWeek:
-		return days - weekday(days), true
+		return days - weekday(days)
 	case toMonth:
-		return daysOf(year, month, 1), true
+		return daysOf(year, month, 1)
 	case toQuarter:
-		return daysOf(year, month-(month-1)%3, 1), true
-	case toYear:
-		return daysOf(year, 1, 1), true
+		return daysOf(year, month-(month-1)%3, 1)
 	}
-	return 0, false
+	return daysOf(year, 1, 1)
 }
 
+// truncateTimestamp goes back to the start of a unit; false where that is out of range.
 func truncateTimestamp(micros int64, unit truncation, zone *time.Location) (int64, bool) {
 	local := localMicros(micros, zone)
+	whole := func(t, size int64) (int64, bool) { return mulAdd(floorDiv(t, size), size, 0) }
 	switch unit {
 	case toMicrosecond:
 		return micros, true
 	case toMillisecond:
-		return floorDiv(micros, 1000) * 1000, true
+		return whole(micros, 1000)
 	case toSecond:
-		return floorDiv(micros, microsPerSecond) * microsPerSecond, true
-	case toMinute:
-		return sameOffset(micros, floorDiv(local, microsPerMinute)*microsPerMinute, zone), true
-	case toHour:
-		return sameOffset(micros, floorDiv(local, microsPerHour)*microsPerHour, zone), true
+		return whole(micros, microsPerSecond)
+	case toMinute, toHour:
+		size := int64(microsPerMinute)
+		if unit == toHour {
+			size = microsPerHour
+		}
+		start, ok := whole(local, size)
+		return sameOffset(micros, start, zone), ok
 	}
 	days := floorDiv(local, microsPerDay)
 	if unit != toDay {
-		var ok bool
-		if days, ok = truncateDate(days, unit); !ok {
-			return 0, false
-		}
+		days = truncateDate(days, unit)
 	}
-	return instantMicros(days*microsPerDay, zone), true
+	start, ok := mulAdd(days, microsPerDay, 0)
+	return instantMicros(start, zone), ok
 }
 
 // sameOffset is the instant of a wall clock reading; of one that occurs twice, that with the offset in force at micros
