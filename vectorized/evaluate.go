@@ -38,6 +38,7 @@ type node struct {
 	direction predicate.Direction // of a Cast or Call of one varying argument
 	zoned     bool                // direction holds only while the zone's offset stays
 	nullIn    bool                // a NULL argument makes it NULL
+	inexact   bool                // Spark may compute a double next to it
 	total     bool                // never fails, and is NULL only for a NULL argument
 }
 
@@ -132,6 +133,9 @@ func (ev *evaluator) span(n *node) span {
 		return span{empty: true, null: slices.ContainsFunc(args, func(a span) bool { return a.null })}
 	}
 	if s, ok := ev.try(n, args); ok {
+		if n.inexact {
+			s.blur()
+		}
 		return s
 	}
 	if n.like != nil {
@@ -219,7 +223,7 @@ func (ev *evaluator) monotonic(n *node, arg *span) span {
 	if n.direction == predicate.NonIncreasing {
 		ends[0], ends[1] = ends[1], ends[0]
 	}
-	result := span{null: arg.null}
+	result := span{null: arg.null && n.nullIn}
 	for i, end := range ends[:2] {
 		ev.row.values[0] = end
 		v, ok := ev.step(n)
@@ -233,8 +237,15 @@ func (ev *evaluator) monotonic(n *node, arg *span) span {
 		}
 	}
 	result.exact = !isFloat(n.typ()) && result.lo.Compare(result.hi) == 0
-	if arg.nan {
-		ev.row.values[0] = ends[2]
+	apart := [2]struct { // what is not between the ends
+		any bool
+		v   predicate.Value
+	}{{arg.nan, ends[2]}, {arg.null && !n.nullIn, predicate.NullOf(arg.lo.Type)}}
+	for _, a := range apart {
+		if !a.any {
+			continue
+		}
+		ev.row.values[0] = a.v
 		v, ok := ev.step(n)
 		if !ok {
 			return anything(n.typ())

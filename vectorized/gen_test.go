@@ -3,6 +3,7 @@ package vectorized
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -348,6 +349,49 @@ func (g predicateGen) literal(t schema.Type) string { return drawValue(g.T, t).S
 
 func (g predicateGen) op() string { return g.pick("=", "<>", "<", "<=", ">", ">=", "<=>") }
 
+// Calls by the kind of column that takes the place of x, with literals to compare them with.
+var (
+	numberCalls = [][]string{
+		{"greatest(x, 2)", "2", "5", "0"}, {"least(x, 2)", "2", "5", "0"}, {"greatest(x, NULL, 1)", "1", "3"}, {"bround(x, -1)", "0", "10", "100"},
+		{"sqrt(x)", "1", "1.5", "2", "10"}, {"exp(x)", "1", "2.718281828459045D", "0"}, {"ln(x)", "0", "1", "4.605170185988092D"},
+		{"log10(x)", "2", "0"}, {"log2(x)", "1", "0"}, {"pow(x, 2)", "4", "9", "0"}, {"pow(2, x)", "4", "8", "0.5"}, {"pmod(x, 3)", "0", "1", "2"},
+		{"width_bucket(x, 0, 10, 5)", "0", "1", "2", "6"}, {"width_bucket(x, 10, 0, 5)", "0", "5", "6"}, {"nullifzero(x)", "1", "-1"},
+		{"zeroifnull(x)", "0", "1"}, {"nvl2(x, 1, 2)", "1", "2"}, {"(x <=> 1)", "true", "false"}, {"isnan(x)", "true", "false"}, {"nanvl(x, 1)", "1", "2"},
+		{"hash(x)", "0", "-559580957"}, {"bigint(x)", "0", "2", "-1"}, {"rint(x)", "0", "2"}, {"try_mod(x, 0)", "0"}, {"positive(x)", "1"},
+		{"decode(x, 1, 'a', 2, 'b', 'c')", "'a'", "'c'"}, {"elt(x, 'a', 'b')", "'a'", "'b'"}, {"typeof(x)", "'int'"}, {"round(x, 1)", "0.5", "2.5", "0"},
+		{"hex(x)", "'1'", "'FFFFFFFFFFFFFFFF'"}, {"repeat('a', x)", "''", "'aa'"}, {"make_date(2020, x, 1)", "DATE'2020-03-01'"},
+		{"date_add(DATE'2020-01-01', try_cast(x AS smallint))", "DATE'2020-01-02'", "DATE'2019-12-31'"}, {"timestamp_seconds(x)", "TIMESTAMP'1970-01-01 00:00:01'"},
+	}
+	integerCalls = [][]string{
+		{"shiftright(x, 1)", "0", "1", "-1"}, {"shiftleft(x, 1)", "0", "2", "4"}, {"(x & 1)", "0", "1"}, {"~x", "-1", "-2", "0"}, {"bit_count(x)", "0", "1", "64"},
+	}
+	textCalls = [][]string{
+		{"left(x, 1)", "'a'", "'b'", "''", "'é'"}, {"left(x, 2)", "'ab'", "'ba'", "'zz'"}, {"substring(x, 0, 2)", "'ab'", "'éa'"}, {"concat('p', x)", "'pa'", "'p'", "'pb'"},
+		{"concat('p', x, 'a')", "'paa'", "'paba'"}, {"right(x, 1)", "'a'", "'b'"}, {"initcap(x)", "'Ab'", "'A'"}, {"lpad(x, 2, '0')", "'0a'", "'ab'"},
+		{"rpad(x, 2, '0')", "'a0'", "'ab'"}, {"instr(x, 'b')", "0", "1", "2"}, {"locate('a', x)", "0", "1"}, {"replace(x, 'a', 'z')", "'z'", "'zb'"},
+		{"translate(x, 'ab', 'ba')", "'b'", "'ba'"}, {"ascii(x)", "97", "0"}, {"(x RLIKE '^a.')", "true", "false"}, {"regexp_extract(x, 'b', 0)", "''", "'b'"},
+		{"split_part(x, 'b', 1)", "'a'", "''"}, {"md5(x)", "'0cc175b9c0f1b6a831c399e269772661'"}, {"levenshtein(x, 'ab')", "0", "1", "2"},
+		{"soundex(x)", "'A100'"}, {"concat_ws('-', x, 'q')", "'a-q'", "'q'"}, {"nullif(x, 'a')", "'b'", "''"}, {"find_in_set(x, 'a,b')", "0", "1"},
+		{"try_to_date(x, 'yyyy-MM-dd')", "DATE'2020-01-01'"}, {"greatest(x, 'b')", "'b'", "'z'"}, {"(unbase64('YQ==') = x)", "true"}, {"btrim(x, 'a')", "'b'", "''"},
+	}
+	dateCalls = [][]string{
+		{"last_day(x)", "DATE'2020-02-29'", "DATE'2020-03-31'"}, {"next_day(x, 'MO')", "DATE'2020-01-06'"}, {"add_months(x, 1)", "DATE'2020-02-01'", "DATE'2020-03-29'"},
+		{"datediff(x, DATE'2020-01-01')", "0", "59", "60", "-1"}, {"datediff(DATE'2020-01-01', x)", "0", "-60"}, {"date_sub(x, 1)", "DATE'2019-12-31'"},
+		{"weekofyear(x)", "1", "9", "53"}, {"dayofyear(x)", "1", "61"}, {"date_part('yearofweek', x)", "2020", "1970"}, {"date_part('year', x)", "2020", "1969"},
+		{"(x + INTERVAL 1 DAY)", "DATE'2020-01-02'", "TIMESTAMP'2020-11-02 01:00:00'"}, {"(x - INTERVAL 1 MONTH)", "DATE'2019-12-01'", "TIMESTAMP'2020-10-01 01:00:00'"},
+		{"timestampadd(HOUR, 1, x)", "TIMESTAMP'2020-03-08 03:00:00'", "TIMESTAMP'2020-11-01 02:00:00'"}, {"timestampdiff(HOUR, x, TIMESTAMP'2020-11-01 01:00:00')", "0", "1", "-1"},
+		{"timestampdiff(MONTH, TIMESTAMP'2020-01-01 00:00:00', x)", "0", "1", "2"}, {"hour(x)", "0", "1", "2"}, {"date_format(x, 'yyyy-MM')", "'2020-01'", "'2020-11'"},
+		{"months_between(x, DATE'2020-01-01')", "0", "2", "10"}, {"greatest(x, DATE'2020-01-01')", "DATE'2020-01-01'", "DATE'2020-03-01'"},
+		{"date_trunc('minute', x)", "TIMESTAMP'2020-11-01 01:59:00'"}, {"to_unix_timestamp(x)", "0", "1577836800"}, {"dayname(x)", "'Wed'", "'Sun'"},
+		{"from_utc_timestamp(x, 'America/New_York')", "TIMESTAMP'2020-11-01 01:00:00'"}, {"to_utc_timestamp(x, 'America/New_York')", "TIMESTAMP'2020-11-01 06:00:00'"},
+	}
+)
+
+func (g predicateGen) call(calls [][]string, column string) (expr, literal string) {
+	c := rapid.SampledFrom(calls).Draw(g.T, "call")
+	return regexp.MustCompile(`\bx\b`).ReplaceAllString(c[0], column), g.pick(c[1:]...)
+}
+
 // value draws an expression and a literal that compares with it.
 func (g predicateGen) value(depth int) (expr, literal string) {
 	c := g.column(nil)
@@ -359,7 +403,13 @@ func (g predicateGen) value(depth int) (expr, literal string) {
 	number := func(f string) (string, string) { return f, g.pick("-3", "0", "1", "2.5", "4", "100", "5D", "127") }
 	switch {
 	case isNumeric(t):
-		switch rapid.IntRange(0, 11).Draw(g.T, "number") {
+		switch rapid.IntRange(0, 15).Draw(g.T, "number") {
+		case 12:
+			if !isFloat(t) && t.Kind != schema.Decimal {
+				return g.call(integerCalls, name)
+			}
+		case 13, 14, 15:
+			return g.call(numberCalls, name)
 		case 0:
 			return number(name + " " + g.pick("+", "-", "*") + " " + small())
 		case 1:
@@ -390,7 +440,9 @@ func (g predicateGen) value(depth int) (expr, literal string) {
 		return number(name)
 	case t.Kind == schema.String:
 		text := func(f string) (string, string) { return f, g.literal(t) }
-		switch rapid.IntRange(0, 6).Draw(g.T, "text") {
+		switch rapid.IntRange(0, 9).Draw(g.T, "text") {
+		case 7, 8, 9:
+			return g.call(textCalls, name)
 		case 0:
 			return text(g.pick("upper", "lower", "trim", "reverse") + "(" + name + ")")
 		case 1:
@@ -406,7 +458,9 @@ func (g predicateGen) value(depth int) (expr, literal string) {
 		}
 		return text(name)
 	case t.Kind == schema.Date || t.Kind == schema.Timestamp || t.Kind == schema.TimestampNTZ:
-		switch rapid.IntRange(0, 9).Draw(g.T, "time") {
+		switch rapid.IntRange(0, 14).Draw(g.T, "time") {
+		case 10, 11, 12, 13, 14:
+			return g.call(dateCalls, name)
 		case 0:
 			return "year(" + name + ")", g.pick("1969", "1970", "2020", "2021")
 		case 1:

@@ -137,7 +137,7 @@ func (n *node) prepareCall(e *predicate.Call) {
 		n.opaque = true
 		return
 	}
-	n.nullIn = e.Fn.NullIn
+	n.nullIn, n.inexact = e.Fn.NullIn, e.Fn.Inexact
 	n.dig()
 	if e.Fn.Monotonic != nil && len(n.holes) == 1 {
 		n.direction, n.zoned = e.Fn.Monotonic(e.Args), e.Fn.Zoned

@@ -97,6 +97,22 @@ func (s *span) union(u *span) {
 	}
 }
 
+// blur widens a span of doubles by what a function that is [predicate.Function.Inexact] may be off.
+func (s *span) blur() {
+	if s.empty {
+		return
+	}
+	off := func(f float64) float64 { return math.Abs(f)*0x1p-40 + 0x1p-1000 }
+	if s.exact = false; s.hasLo {
+		s.lo.F = min(s.lo.F, math.MaxFloat64)
+		s.lo.F -= off(s.lo.F)
+	}
+	if s.hasHi {
+		s.hi.F = max(s.hi.F, -math.MaxFloat64)
+		s.hi.F += off(s.hi.F)
+	}
+}
+
 // sameValue reports that two values of one type are the same in every respect, zeros of either sign included.
 func sameValue(a, b predicate.Value) bool {
 	return a.Compare(b) == 0 && math.Signbit(a.F) == math.Signbit(b.F)
