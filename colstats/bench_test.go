@@ -76,6 +76,7 @@ var columnSets = []struct {
 	name    string
 	columns []string
 }{
+	{"1", []string{"id"}},
 	{"2", []string{"id", "ts"}},
 	{"16", nil},
 }

@@ -68,8 +68,9 @@ func (b *Builder) Append(f *File) error {
 	if err := b.begin(); err != nil {
 		return err
 	}
-	b.reader.statistics(asBytes(f.Stats))
-	for name, p := range b.reader.partitions {
+	b.reader.statisticsText(asBytes(f.Stats))
+	for name, id := range b.reader.values.wanted {
+		p := &b.reader.partitions[id]
 		v, ok := f.PartitionValues[name]
 		switch {
 		case ok && v == nil:

@@ -45,7 +45,7 @@ type Facts struct {
 	Bounded      []uint64
 	NoNull       []uint64
 	AllNull      []uint64
-	MayNaN       []uint64 // float columns: a NaN may hide outside the bounds
+	MayNaN       []uint64 // float columns: a NaN may hide outside the bounds; where there are none the bit means nothing
 	// ExactZero says that a zero bound of a float column is the value itself, sign included (rows, partition values).
 	ExactZero bool
 }

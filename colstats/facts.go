@@ -35,12 +35,21 @@ func (c *column) facts(mem memory.Allocator, in rows) Facts {
 	if c.class == floats {
 		f.MayNaN = bitmap(in.n)
 	}
-	for i := range in.n {
-		usable := c.exact && c.partitionFacts(&f, i) || !c.exact && c.statisticFacts(&f, i, in)
-		if usable && c.known[i]&(hasLower|hasUpper) != 0 && c.close(&f, i, (c.exact || isSet(in.nanOrdered, i)) && !in.hull) {
-			setBit(f.Bounded, i)
-		} else if f.MayNaN != nil {
-			setBit(f.MayNaN, i)
+	for w := range f.Bounded {
+		var bounded, noNull, allNull, mayNaN uint64
+		for i := w * 64; i < min(in.n, w*64+64); i++ {
+			k := c.conclude(i, in)
+			if k&boundsCount != 0 {
+				k |= c.close(i, (c.exact || isSet(in.nanOrdered, i)) && !in.hull)
+			}
+			bounded |= uint64(k&isBounded/isBounded) << (i % 64)
+			noNull |= uint64(k&isNoNull/isNoNull) << (i % 64)
+			allNull |= uint64(k&isAllNull/isAllNull) << (i % 64)
+			mayNaN |= uint64(k&maybeNaN/maybeNaN) << (i % 64)
+		}
+		f.Bounded[w], f.NoNull[w], f.AllNull[w] = bounded, noNull, allNull
+		if f.MayNaN != nil {
+			f.MayNaN[w] = mayNaN
 		}
 	}
 	if c.demand.Bounds && c.class != noBounds {
@@ -49,65 +58,87 @@ func (c *column) facts(mem memory.Allocator, in rows) Facts {
 	return f
 }
 
-// statisticFacts concludes from the counts, and says whether bounds are usable.
+// A conclusion is what is proven of a column in one row.
+type conclusion uint8
+
+const (
+	isBounded   conclusion = 1 << iota // the bounds hold
+	isNoNull                           // no row is NULL
+	isAllNull                          // all rows are NULL
+	maybeNaN                           // a NaN may hide outside the bounds
+	boundsCount                        // bounds, if they are any good, hold
+)
+
+// conclude concludes from everything but the bounds.
+func (c *column) conclude(i int, in rows) conclusion {
+	if c.exact {
+		return c.partition(i)
+	}
+	return c.statistics(i, in)
+}
+
+// statistics concludes from the counts.
 //
 // Wide bounds (tightBounds false) change nothing here. Of their null counts only those are certain that say that all or
 // none of the rows are NULL, and no other is used; and bounds are never taken for attained.
-func (c *column) statisticFacts(f *Facts, i int, in rows) (usable bool) {
+func (c *column) statistics(i int, in rows) conclusion {
 	records, nulls := in.records[i], c.nulls[i]
-	switch {
-	case nulls < 0:
-		// A column that the schema declares NOT NULL, and every struct around it, holds none: writers enforce it.
-		setTo(f.NoNull, i, !c.demand.Column.Nullable)
-		return false
-	case in.hull:
-		setTo(f.NoNull, i, nulls == 0 && c.known[i]&maybeNull == 0)
-		return records >= 0
-	case records < 0:
-		setTo(f.NoNull, i, nulls == 0)
-		return false
-	case records == 0 && c.known[i] != 0: // no rows, and yet bounds
-		return false
+	k := conclusion(0)
+	if nulls == 0 && c.known[i]&maybeNull == 0 {
+		k = isNoNull
 	}
-	setTo(f.NoNull, i, nulls == 0)
-	setTo(f.AllNull, i, nulls == records)
-	return nulls < records
+	switch {
+	case nulls < 0 && !c.demand.Column.Nullable:
+		// A column that the schema declares NOT NULL, and every struct around it, holds none: writers enforce it.
+		return isNoNull
+	case nulls < 0 || records < 0:
+		return k
+	case in.hull:
+		return k | boundsCount
+	case nulls > records, records == 0 && c.known[i] != 0: // more NULLs than rows, or no rows and yet bounds
+		return 0
+	case nulls == records:
+		return k | isAllNull
+	}
+	return k | boundsCount
 }
 
-// partitionFacts concludes from a partition value, and says whether there is one.
-func (c *column) partitionFacts(f *Facts, i int) (usable bool) {
+// partition concludes from a partition value.
+func (c *column) partition(i int) conclusion {
 	switch k := c.known[i]; {
 	case k&isNull != 0:
-		setBit(f.AllNull, i)
-		return false
-	case k&hasLower == 0 || k&hasUpper == 0:
-		setTo(f.NoNull, i, !c.demand.Column.Nullable)
-		return false
-	default:
-		setTo(f.NoNull, i, k&maybeNull == 0)
-		return true
+		return isAllNull
+	case k&hasLower != 0 && k&hasUpper != 0 && k&maybeNull != 0:
+		return boundsCount
+	case k&hasLower != 0 && k&hasUpper != 0:
+		return boundsCount | isNoNull
+	case !c.demand.Column.Nullable:
+		return isNoNull
 	}
+	return 0
 }
 
 // close makes bounds of the one or two that are known in a row: a side that is missing becomes the outermost value of
-// the type. It says whether they are any good; a minimum above the maximum is not. nanKnown is for closeFloat.
-func (c *column) close(f *Facts, i int, nanKnown bool) bool {
-	known := c.known[i]
-	switch c.class {
-	case noBounds:
-		return false
-	case integers:
-		least, greatest := extremes(c.demand.Column.Type.Kind)
-		if known&hasLower == 0 {
-			c.lower[i] = least
+// the type. A minimum above the maximum makes none. nanKnown is for closeFloat.
+func (c *column) close(i int, nanKnown bool) conclusion {
+	known := c.known[i] & (hasLower | hasUpper)
+	ordered := true
+	switch {
+	case known == 0:
+		return 0
+	case c.class == integers:
+		if known != hasLower|hasUpper {
+			least, greatest := extremes(c.demand.Column.Type.Kind)
+			if known&hasLower == 0 {
+				c.lower[i] = least
+			} else {
+				c.upper[i] = greatest
+			}
 		}
-		if known&hasUpper == 0 {
-			c.upper[i] = greatest
-		}
-		return c.lower[i] <= c.upper[i]
-	case floats:
-		return c.closeFloat(f, i, nanKnown)
-	case decimals:
+		ordered = c.lower[i] <= c.upper[i]
+	case c.class == floats:
+		return c.closeFloat(i, nanKnown)
+	case c.class == decimals:
 		greatest := decimal128.GetMaxValue(int32(c.demand.Column.Type.Precision))
 		if known&hasLower == 0 {
 			c.lower128[i] = greatest.Negate()
@@ -115,16 +146,22 @@ func (c *column) close(f *Facts, i int, nanKnown bool) bool {
 		if known&hasUpper == 0 {
 			c.upper128[i] = greatest
 		}
-		return c.lower128[i].LessEqual(c.upper128[i])
-	default:
+		ordered = c.lower128[i].LessEqual(c.upper128[i])
+	case c.class == texts:
 		// A missing maximum is set when the array is built; a missing minimum is "" already.
-		return known&hasUpper == 0 || bytes.Compare(c.lowerText.at(i), c.upperText.at(i)) <= 0
+		ordered = known&hasUpper == 0 || bytes.Compare(c.lowerText.at(i), c.upperText.at(i)) <= 0
+	default:
+		return 0 // noBounds
 	}
+	if !ordered {
+		return 0
+	}
+	return isBounded
 }
 
 // closeFloat does what close does for a float or double column. Where NaN is known it is one of the bounds if it is there
 // at all; elsewhere it may hide behind any.
-func (c *column) closeFloat(f *Facts, i int, nanKnown bool) bool {
+func (c *column) closeFloat(i int, nanKnown bool) conclusion {
 	lower, upper := math.Inf(-1), math.NaN()
 	if c.known[i]&hasLower != 0 {
 		lower = math.Float64frombits(uint64(c.lower[i]))
@@ -132,26 +169,30 @@ func (c *column) closeFloat(f *Facts, i int, nanKnown bool) bool {
 	if c.known[i]&hasUpper != 0 {
 		upper = math.Float64frombits(uint64(c.upper[i]))
 	}
+	k := isBounded
 	if !nanKnown {
-		setBit(f.MayNaN, i)
+		k |= maybeNaN
 		// A writer that does not order NaN keeps it as a bound only by accident.
 		if math.IsNaN(lower) || math.IsNaN(upper) && c.known[i]&hasUpper != 0 {
-			return false
+			return 0
 		}
 	}
 	switch {
 	case !math.IsNaN(upper):
 		if math.IsNaN(lower) {
-			return false
+			return 0
 		}
 	case math.IsNaN(lower): // every value is NaN
-		setBit(f.MayNaN, i)
+		k |= maybeNaN
 	default:
-		setBit(f.MayNaN, i)
+		k |= maybeNaN
 		upper = math.Inf(1)
 	}
+	if lower > upper {
+		return 0
+	}
 	c.lower[i], c.upper[i] = int64(math.Float64bits(lower)), int64(math.Float64bits(upper))
-	return !(lower > upper)
+	return k
 }
 
 // extremes returns the outermost values of a fixed-width type.

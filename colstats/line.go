@@ -24,30 +24,44 @@ const (
 	SidecarLine
 )
 
-func kindOf(key []byte) LineKind {
-	switch string(key) {
-	case "add":
-		return AddLine
-	case "remove":
-		return RemoveLine
-	case "cdc":
-		return CDCLine
-	case "metaData":
-		return MetadataLine
-	case "protocol":
-		return ProtocolLine
-	case "txn":
-		return TxnLine
-	case "domainMetadata":
-		return DomainMetadataLine
-	case "commitInfo":
-		return CommitInfoLine
-	case "checkpointMetadata":
-		return CheckpointMetadataLine
-	case "sidecar":
-		return SidecarLine
-	}
-	return OtherLine
+var actionKeys = map[string]int{
+	"add":                int(AddLine),
+	"remove":             int(RemoveLine),
+	"cdc":                int(CDCLine),
+	"metaData":           int(MetadataLine),
+	"protocol":           int(ProtocolLine),
+	"txn":                int(TxnLine),
+	"domainMetadata":     int(DomainMetadataLine),
+	"commitInfo":         int(CommitInfoLine),
+	"checkpointMetadata": int(CheckpointMetadataLine),
+	"sidecar":            int(SidecarLine),
+}
+
+// The keys of adds, removes and cdc actions, and of deletion vectors, that matter here.
+const (
+	pathKey = iota
+	dataChangeKey
+	vectorKey
+	statsKey
+	partitionValuesKey
+
+	storageTypeKey
+	pathOrInlineKey
+	offsetKey
+)
+
+var fileKeys = map[string]int{
+	"path":            pathKey,
+	"dataChange":      dataChangeKey,
+	"deletionVector":  vectorKey,
+	"stats":           statsKey,
+	"partitionValues": partitionValuesKey,
+}
+
+var vectorKeys = map[string]int{
+	"storageType":    storageTypeKey,
+	"pathOrInlineDv": pathOrInlineKey,
+	"offset":         offsetKey,
 }
 
 // maxPathBytes bounds a path, so that a batch of them fits an Arrow array. It is far beyond what stores allow.
@@ -64,8 +78,11 @@ type Line struct {
 	// Schema": storageType, pathOrInlineDv, and @offset where there is one); empty without a vector.
 	DeletionVector []byte
 
-	path, vector, token []byte // scratch
-	problem             string // what is wrong with a line that is JSON
+	action       object
+	files        [CDCLine + 1]object // by kind
+	descriptor   object
+	path, vector []byte // scratch
+	problem      string // what is wrong with a line that is JSON
 }
 
 // Scan reads one line. The line must be white space, or one JSON object in UTF-8 with one action; else a *SyntaxError
@@ -74,25 +91,30 @@ func (l *Line) Scan(text []byte) error { return l.scan(text, nil) }
 
 // scan reads one line, and the statistics and partition values of an add into the current row of r, if there is one.
 func (l *Line) scan(text []byte, r *reader) error {
+	if l.action.wanted == nil {
+		l.action.wanted, l.descriptor.wanted = actionKeys, vectorKeys
+		for kind := range l.files {
+			l.files[kind].wanted = fileKeys
+		}
+	}
 	l.Kind, l.Path, l.DataChange, l.DeletionVector, l.problem = OtherLine, nil, false, nil, ""
 	i := space(text, 0, plain)
 	if i == len(text) {
 		return nil
 	}
-	i = members(text, i, plain, &l.token, func(key []byte, i int) int {
-		kind := kindOf(key)
+	i = l.action.read(text, i, plain, maxDepth, func(id, i int) int {
 		switch c := at(text, i); {
-		case kind == OtherLine || c == 'n': // null stands for an action that isn't there
-			return value(text, i, plain, maxDepth-1)
+		case c == 'n': // null stands for an action that isn't there
+			return literal(text, i)
 		case c != '{':
 			return l.fail(i, "an action that is not an object")
 		case l.Kind != OtherLine:
 			return l.fail(i, "a second action")
 		}
-		if l.Kind = kind; kind > CDCLine {
+		if l.Kind = LineKind(id); l.Kind > CDCLine {
 			return nested(text, i, plain, maxDepth-1)
 		}
-		end := l.file(text, i, r)
+		end := l.fileAt(text, i, r)
 		if end >= 0 && l.Path == nil {
 			return l.fail(i, "an action without a path")
 		}
@@ -127,52 +149,46 @@ func (l *Line) complaint(text []byte, i int) string {
 	return fmt.Sprintf("unexpected %q", c)
 }
 
-// file reads an add, remove or cdc that starts at i.
-func (l *Line) file(s []byte, i int, r *reader) int {
+// fileAt reads an add, remove or cdc that starts at i.
+func (l *Line) fileAt(s []byte, i int, r *reader) int {
 	if l.Kind != AddLine {
 		r = nil
 	}
-	statistics, partitionValues := 0, 0
-	end := members(s, i, plain, &l.token, func(key []byte, i int) int {
-		c := at(s, i)
-		switch string(key) {
-		case "path":
-			end := l.text(s, i, &l.Path, &l.path)
+	var times [partitionValuesKey + 1]int // that each key came
+	end := l.files[l.Kind].read(s, i, plain, maxDepth-1, func(id, i int) int {
+		times[id]++
+		switch c := at(s, i); {
+		case id == pathKey:
+			end := l.textAt(s, i, &l.Path, &l.path)
 			if end >= 0 && len(l.Path) > maxPathBytes {
 				return l.fail(i, "a path that is too long")
 			}
 			return end
-		case "dataChange":
-			end := value(s, i, plain, maxDepth-2)
-			l.DataChange = end >= 0 && c == 't'
-			return end
-		case "deletionVector":
+		case id == dataChangeKey:
+			l.DataChange = c == 't'
+		case id == vectorKey:
 			if l.DeletionVector = nil; c != 'n' {
-				return l.deletionVector(s, i)
+				return l.vectorAt(s, i)
 			}
-		case "stats":
-			if statistics++; r != nil && c == '"' {
-				return r.escapedStatistics(s, i)
-			}
-		case "partitionValues":
-			if partitionValues++; r != nil && c == '{' {
-				return r.partitionValues(s, i)
-			}
+		case id == statsKey && r != nil && c == '"':
+			return r.statisticsString(s, i)
+		case id == partitionValuesKey && r != nil && c == '{':
+			return r.partitionValuesAt(s, i)
 		}
 		return value(s, i, plain, maxDepth-2)
 	})
 	// Readers disagree on which one counts when a key comes twice.
-	if r != nil && statistics > 1 {
+	if r != nil && times[statsKey] > 1 {
 		r.forget(false)
 	}
-	if r != nil && partitionValues > 1 {
+	if r != nil && times[partitionValuesKey] > 1 {
 		r.forget(true)
 	}
 	return end
 }
 
-// text reads a string at i whose characters matter to what an action means.
-func (l *Line) text(s []byte, i int, to, scratch *[]byte) int {
+// textAt reads a string at i whose characters matter to what an action means.
+func (l *Line) textAt(s []byte, i int, to, scratch *[]byte) int {
 	if at(s, i) != '"' {
 		return l.fail(i, "expected a string")
 	}
@@ -191,27 +207,25 @@ func (l *Line) text(s []byte, i int, to, scratch *[]byte) int {
 	return end
 }
 
-// deletionVector reads a deletion vector's descriptor, which starts at i.
-func (l *Line) deletionVector(s []byte, i int) int {
+// vectorAt reads a deletion vector's descriptor, which starts at i.
+func (l *Line) vectorAt(s []byte, i int) int {
 	var storage, path, offset []byte
-	var storageScratch, pathScratch []byte // descriptors have no escapes, so these stay empty
-	end := members(s, i, plain, &l.token, func(key []byte, i int) int {
-		switch string(key) {
-		case "storageType":
-			return l.text(s, i, &storage, &storageScratch)
-		case "pathOrInlineDv":
-			return l.text(s, i, &path, &pathScratch)
-		case "offset":
-			end := value(s, i, plain, maxDepth-3)
-			if offset = nil; end >= 0 && at(s, i) != 'n' {
-				offset = s[i:end]
-				if n, ok := parseInt(offset); !ok || n < 0 {
-					return l.fail(i, "a deletion vector's offset that is not a count of bytes")
-				}
-			}
-			return end
+	var storageScratch, pathScratch []byte // descriptors have few escapes
+	end := l.descriptor.read(s, i, plain, maxDepth-2, func(id, i int) int {
+		switch id {
+		case storageTypeKey:
+			return l.textAt(s, i, &storage, &storageScratch)
+		case pathOrInlineKey:
+			return l.textAt(s, i, &path, &pathScratch)
 		}
-		return value(s, i, plain, maxDepth-3)
+		end := value(s, i, plain, maxDepth-3)
+		if offset = nil; end >= 0 && at(s, i) != 'n' {
+			offset = s[i:end]
+			if n, ok := parseInt(offset); !ok || n < 0 {
+				return l.fail(i, "a deletion vector's offset that is not a count of bytes")
+			}
+		}
+		return end
 	})
 	if end < 0 {
 		return end

@@ -87,7 +87,7 @@ func NewBatch(layout *Layout, raw *Raw, o Options) (*Batch, error) {
 				leaves[i].statistics(&r.columns[i], row)
 			}
 		case raw.StatsJSON != nil && raw.StatsJSON.IsValid(row):
-			r.statistics(asBytes(textAt(raw.StatsJSON, row)))
+			r.statisticsText(asBytes(textAt(raw.StatsJSON, row)))
 		}
 		for i := range leaves {
 			leaves[i].partition(&r.columns[i], row, r.zone)

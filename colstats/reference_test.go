@@ -370,7 +370,7 @@ func referenceLine(line []byte) (a referenceAction, ok bool) {
 		return a, false
 	}
 	for _, m := range object {
-		kind := kindOf([]byte(m.key))
+		kind := LineKind(actionKeys[m.key])
 		if kind == OtherLine || m.value == nil {
 			continue
 		}

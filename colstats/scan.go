@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math/bits"
 	"unicode/utf8"
+	"unsafe"
 )
 
 // The functions of this file walk JSON text (RFC 8259) without building anything. Each takes the text and the index of
@@ -52,6 +53,11 @@ func quoteLen(quote byte) int {
 	return 2
 }
 
+// load reads the eight bytes from i on, which must be there.
+func load(s []byte, i int) uint64 {
+	return binary.LittleEndian.Uint64((*[8]byte)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(s)), i))[:])
+}
+
 const (
 	lowBits  = 0x0101010101010101
 	highBits = 0x8080808080808080
@@ -71,7 +77,7 @@ func characters(s []byte, i int, quote byte) (end int, plainText bool) {
 	plainText = true
 	for {
 		if len(s)-i >= 8 {
-			w := binary.LittleEndian.Uint64(s[i:])
+			w := load(s, i)
 			m := special(w)
 			if m == 0 {
 				high |= w
@@ -117,17 +123,25 @@ func characters(s []byte, i int, quote byte) (end int, plainText bool) {
 
 // invalidUTF8 returns the index of the first byte of b that is not UTF-8, or -1.
 func invalidUTF8(b []byte) int {
-	if utf8.Valid(b) {
-		return -1
-	}
-	i := 0
-	for {
+	for i := 0; i < len(b); {
+		if len(b)-i >= 8 {
+			high := load(b, i) & highBits
+			if high == 0 {
+				i += 8
+				continue
+			}
+			i += bits.TrailingZeros64(high) / 8
+		} else if b[i] < utf8.RuneSelf {
+			i++
+			continue
+		}
 		r, n := utf8.DecodeRune(b[i:])
 		if r == utf8.RuneError && n <= 1 {
 			return i
 		}
 		i += n
 	}
+	return -1
 }
 
 func hexDigit(c byte) int {
@@ -143,9 +157,7 @@ func hexDigit(c byte) int {
 // decimalDigits returns the index of the first byte from i on that is not a digit.
 func decimalDigits(s []byte, i int) int {
 	for len(s)-i >= 8 {
-		w := binary.LittleEndian.Uint64(s[i:]) ^ '0'*lowBits // digits become 0 to 9
-		other := ((w&^highBits + (0x7f-9)*lowBits) | w) & highBits
-		if other != 0 {
+		if other := nonDigits(load(s, i)); other != 0 {
 			return i + bits.TrailingZeros64(other)/8
 		}
 		i += 8
@@ -154,6 +166,12 @@ func decimalDigits(s []byte, i int) int {
 		i++
 	}
 	return i
+}
+
+// nonDigits marks, by its high bit, each byte of w that is not a digit.
+func nonDigits(w uint64) uint64 {
+	w ^= '0' * lowBits // digits become 0 to 9
+	return (w&^highBits + (0x7f-9)*lowBits | w) & highBits
 }
 
 // number reads a number.
@@ -236,13 +254,22 @@ func nested(s []byte, i int, quote byte, depth int) int {
 	if depth == 0 {
 		return ^i
 	}
-	if s[i] == '{' {
-		return members(s, i, quote, nil, func(_ []byte, i int) int { return value(s, i, quote, depth-1) })
-	}
-	if i = space(s, i+1, quote); at(s, i) == ']' {
+	isObject := s[i] == '{'
+	closing := s[i] + 2 // ']' is '[' + 2, '}' is '{' + 2
+	if i = space(s, i+1, quote); at(s, i) == closing {
 		return i + 1
 	}
 	for {
+		if isObject {
+			end, _ := stringAt(s, i, quote)
+			if end < 0 {
+				return end
+			}
+			if i = space(s, end, quote); at(s, i) != ':' {
+				return ^i
+			}
+			i = space(s, i+1, quote)
+		}
 		if i = value(s, i, quote, depth-1); i < 0 {
 			return i
 		}
@@ -250,61 +277,12 @@ func nested(s []byte, i int, quote byte, depth int) int {
 		switch at(s, i) {
 		case ',':
 			i = space(s, i+1, quote)
-		case ']':
+		case closing:
 			return i + 1
 		default:
 			return ^i
 		}
 	}
-}
-
-// members reads an object, and calls read for each member with its key and the index of its value. Keys that have escapes
-// are unescaped into scratch, and are good until it is used again; without scratch keys are not wanted.
-func members(s []byte, i int, quote byte, scratch *[]byte, read func(key []byte, i int) int) int {
-	if at(s, i) != '{' {
-		return ^i
-	}
-	if i = space(s, i+1, quote); at(s, i) == '}' {
-		return i + 1
-	}
-	for {
-		start := i + quoteLen(quote)
-		end, plainText := stringAt(s, i, quote)
-		if end < 0 {
-			return end
-		}
-		var key []byte
-		if scratch != nil {
-			key = keyOf(s[start:end-quoteLen(quote)], plainText, scratch)
-		}
-		if i = space(s, end, quote); at(s, i) != ':' {
-			return ^i
-		}
-		if i = read(key, space(s, i+1, quote)); i < 0 {
-			return i
-		}
-		i = space(s, i, quote)
-		switch at(s, i) {
-		case ',':
-			i = space(s, i+1, quote)
-		case '}':
-			return i + 1
-		default:
-			return ^i
-		}
-	}
-}
-
-// keyOf returns the characters of a key. A broken one is the name of nothing.
-func keyOf(s []byte, plainText bool, scratch *[]byte) []byte {
-	if plainText {
-		return s
-	}
-	key, broken := unescape((*scratch)[:0], s)
-	if *scratch = key; broken {
-		return []byte{0xff}
-	}
-	return key
 }
 
 // unescape appends to dst the characters of a string that [characters] has read. Half a surrogate pair becomes U+FFFD and

@@ -1,53 +1,41 @@
 package colstats
 
 import (
-	"bytes"
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow/memory"
 )
 
-// A node is an object in the statistics: their root, or minValues, maxValues, nullCount and the structs in them, which
-// share the nodes of the demanded columns. Keys are physical names.
+// A node is an object of columns: minValues, maxValues or nullCount, or a struct in them. Its fields are the demanded ones
+// and the structs that hold demanded ones; their keys are physical names.
 type node struct {
-	entries map[string]*entry
-	// guesses has, for each side of the statistics, the keys of the object in the order in which they came last time.
-	guesses [3][]guess
+	fields  []field
+	objects [3]object // one for each side, since they leave out different keys
 }
 
-// An entry says what a key of an object leads to.
-type entry struct {
-	columns []int // the demands that the value itself is for
-	child   *node // the demanded fields below it
-	visit   [3]uint64
+// A field is a member of a node.
+type field struct {
+	columns []int     // the demands for the field itself
+	child   *node     // the demanded fields below it
+	visit   [3]uint64 // the statistics in which the field was last met, for each side
 }
 
-// A guess is a key as it stands in the text, from its opening quote to the colon, and its entry, nil when nobody demands
-// it. Writers put the same keys in the same order into every action, so that comparing a few bytes finds most keys
-// without looking for their end.
-type guess struct {
-	key   []byte
-	entry *entry
-}
-
-// Bounds of what is remembered of the keys of an object, and how far ahead a key is looked for: a column that is all NULL
-// is left out of some objects.
-const (
-	maxGuesses   = 4096
-	maxGuessSize = 512
-	lookahead    = 3
-)
-
-func (n *node) entry(name string) *entry {
-	if n.entries == nil {
-		n.entries = make(map[string]*entry)
+// field returns the field of a name, new or not.
+func (n *node) field(name string) *field {
+	wanted := n.objects[0].wanted
+	if wanted == nil {
+		wanted = make(map[string]int)
+		for side := range n.objects {
+			n.objects[side].wanted = wanted
+		}
 	}
-	e := n.entries[name]
-	if e == nil {
-		e = new(entry)
-		n.entries[name] = e
+	id, ok := wanted[name]
+	if !ok {
+		id = len(n.fields)
+		wanted[name] = id
+		n.fields = append(n.fields, field{})
 	}
-	return e
+	return &n.fields[id]
 }
 
 // A partition is a key of partitionValues.
@@ -58,43 +46,62 @@ type partition struct {
 
 // A reader reads the statistics and partition values of adds into the rows of columns.
 type reader struct {
-	columns    []column
-	records    []int64               // numRecords by row, or -1
-	root       *node                 // of the columns that statistics have
-	partitions map[string]*partition // by physical name
-	limit      int                   // of statistics, in bytes
-	zone       *time.Location        // of partition values that name none
+	columns []column
+	records []int64        // numRecords by row, or -1
+	limit   int            // of statistics, in bytes
+	zone    *time.Location // of partition values that name none
+
+	root       node // of the columns that statistics have
+	statistics object
+	partitions []partition
+	values     object // partitionValues; its keys are physical names
 
 	row     int
-	visit   uint64
+	visit   uint64  // counts what is read, so that what comes twice is noticed
 	broken  [3]bool // the sides of the current row of which a key came twice
 	scratch []byte  // unescaped statistics
-	token   []byte  // unescaped key or value
+	token   []byte  // an unescaped value
+}
+
+// The keys of statistics.
+const (
+	minValuesKey  = int(minimum)
+	maxValuesKey  = int(maximum)
+	nullCountKey  = int(nullCount)
+	numRecordsKey = 3
+)
+
+var statisticsKeys = map[string]int{
+	"minValues": minValuesKey, "maxValues": maxValuesKey, "nullCount": nullCountKey, "numRecords": numRecordsKey,
 }
 
 func newReader(layout *Layout, o Options) *reader {
-	r := &reader{root: new(node), partitions: make(map[string]*partition), limit: o.maxStatsBytes(), zone: o.Zone}
+	r := &reader{limit: o.maxStatsBytes(), zone: o.Zone}
+	r.statistics.wanted = statisticsKeys
+	r.values.wanted = make(map[string]int)
 	for i, d := range layout.Demands {
 		r.columns = append(r.columns, newColumn(d, layout.Table))
 		path := d.Column.Physical
 		if d.Column.Partition {
-			if r.partitions[path[0]] == nil {
-				r.partitions[path[0]] = new(partition)
+			id, ok := r.values.wanted[path[0]]
+			if !ok {
+				id = len(r.partitions)
+				r.values.wanted[path[0]] = id
+				r.partitions = append(r.partitions, partition{})
 			}
-			p := r.partitions[path[0]]
-			p.columns = append(p.columns, i)
+			r.partitions[id].columns = append(r.partitions[id].columns, i)
 			continue
 		}
-		n := r.root
+		n := &r.root
 		for _, name := range path[:len(path)-1] {
-			e := n.entry(name)
-			if e.child == nil {
-				e.child = new(node)
+			f := n.field(name)
+			if f.child == nil {
+				f.child = new(node)
 			}
-			n = e.child
+			n = f.child
 		}
-		e := n.entry(path[len(path)-1])
-		e.columns = append(e.columns, i)
+		f := n.field(path[len(path)-1])
+		f.columns = append(f.columns, i)
 	}
 	return r
 }
@@ -129,20 +136,20 @@ func (r *reader) forget(partition bool) {
 	}
 }
 
-// statistics reads the text of an add's statistics into the current row. A text that is not one JSON object, or is longer
-// than the limit, says nothing.
-func (r *reader) statistics(text []byte) {
+// statisticsText reads the text of an add's statistics into the current row. A text that is not one JSON object, or is
+// longer than the limit, says nothing.
+func (r *reader) statisticsText(text []byte) {
 	if len(text) > r.limit {
 		return
 	}
-	if end := r.object(text, space(text, 0, plain), plain); end < 0 || space(text, end, plain) != len(text) {
+	if end := r.statisticsAt(text, space(text, 0, plain), plain); end < 0 || space(text, end, plain) != len(text) {
 		r.forget(false)
 	}
 }
 
-// escapedStatistics reads statistics where they stand in an action, as a string whose opening quote is at i.
-func (r *reader) escapedStatistics(s []byte, i int) int {
-	end := r.object(s, space(s, i+1, escaped), escaped)
+// statisticsString reads statistics where they stand in an action, as a string whose opening quote is at i.
+func (r *reader) statisticsString(s []byte, i int) int {
+	end := r.statisticsAt(s, space(s, i+1, escaped), escaped)
 	if end >= 0 {
 		end = space(s, end, escaped)
 	}
@@ -161,64 +168,106 @@ func (r *reader) escapedStatistics(s []byte, i int) int {
 		text = r.scratch
 	}
 	if !broken {
-		r.statistics(text)
+		r.statisticsText(text)
 	}
 	return end + 1
 }
 
-// object reads statistics that start at i.
-func (r *reader) object(s []byte, i int, quote byte) int {
+// statisticsAt reads statistics that start at i.
+func (r *reader) statisticsAt(s []byte, i int, quote byte) int {
 	r.visit++
 	r.broken = [3]bool{}
-	records, sections := 0, [3]int{}
-	end := members(s, i, quote, &r.token, func(key []byte, i int) int {
-		sd := minimum
-		switch string(key) {
-		case "minValues":
-		case "maxValues":
-			sd = maximum
-		case "nullCount":
-			sd = nullCount
-		case "numRecords":
+	var times [4]int // that each key came
+	end := r.statistics.read(s, i, quote, maxDepth, func(id, i int) int {
+		times[id]++
+		if id == numRecordsKey {
 			end := value(s, i, quote, maxDepth-1)
-			if records++; end >= 0 && records == 1 {
+			if end >= 0 {
 				if n, ok := parseInt(s[i:end]); ok && n >= 0 {
 					r.records[r.row] = n
 				}
 			}
 			return end
-		default:
-			return value(s, i, quote, maxDepth-1)
 		}
-		if sections[sd]++; at(s, i) == '{' {
-			return r.fields(r.root, sd, s, i, quote, maxDepth-1)
+		if at(s, i) == '{' {
+			return r.fieldsAt(&r.root, side(id), s, i, quote, maxDepth-1)
 		}
 		return value(s, i, quote, maxDepth-1)
 	})
-	if records > 1 {
+	if times[numRecordsKey] > 1 {
 		r.records[r.row] = -1
 	}
-	for sd, times := range sections {
-		if times > 1 || r.broken[sd] {
-			r.drop(side(sd))
+	for _, sd := range [...]side{minimum, maximum, nullCount} {
+		if times[sd] > 1 || r.broken[sd] {
+			r.drop(sd)
 		}
 	}
 	return end
 }
 
-// partitionValues reads the object of an add's partition values, which starts at i.
-func (r *reader) partitionValues(s []byte, i int) int {
-	r.visit++
-	return members(s, i, plain, &r.token, func(key []byte, i int) int {
-		p := r.partitions[asString(key)]
-		end := value(s, i, plain, maxDepth-2)
-		if p == nil || end < 0 {
-			return end
+// fieldsAt reads an object of columns that starts at i.
+func (r *reader) fieldsAt(n *node, sd side, s []byte, i int, quote byte, depth int) int {
+	return n.objects[sd].read(s, i, quote, depth, func(id, i int) int {
+		f := &n.fields[id]
+		if f.visit[sd] == r.visit {
+			r.broken[sd] = true
 		}
+		f.visit[sd] = r.visit
+		c := at(s, i)
+		if c == '{' && f.child != nil {
+			return r.fieldsAt(f.child, sd, s, i, quote, depth-1)
+		}
+		if c == quote {
+			return r.stringAt(f, sd, s, i, quote)
+		}
+		end := 0
+		if c == '-' || isDigit(c) {
+			end = number(s, i)
+		} else {
+			end = value(s, i, quote, depth-1)
+		}
+		if end >= 0 && c != '{' && c != '[' {
+			for _, d := range f.columns {
+				r.columns[d].setJSON(r.row, sd, s[i:end], false)
+			}
+		}
+		return end
+	})
+}
+
+// stringAt reads a string of a column that starts at i.
+func (r *reader) stringAt(f *field, sd side, s []byte, i int, quote byte) int {
+	end, plainText := stringAt(s, i, quote)
+	if end < 0 {
+		return end
+	}
+	n := quoteLen(quote)
+	text, broken := s[i+n:end-n], false
+	if !plainText {
+		r.token, broken = unescape(r.token[:0], text)
+		text = r.token
+	}
+	if !broken {
+		for _, d := range f.columns {
+			r.columns[d].setJSON(r.row, sd, text, true)
+		}
+	}
+	return end
+}
+
+// partitionValuesAt reads the object of an add's partition values, which starts at i.
+func (r *reader) partitionValuesAt(s []byte, i int) int {
+	r.visit++
+	return r.values.read(s, i, plain, maxDepth-2, func(id, i int) int {
+		p := &r.partitions[id]
 		switch at(s, i) {
 		case '"':
+			end, plainText := stringAt(s, i, plain)
+			if end < 0 {
+				return end
+			}
 			text, broken := s[i+1:end-1], false
-			if bytes.IndexByte(text, '\\') >= 0 {
+			if !plainText {
 				r.token, broken = unescape(r.token[:0], text)
 				text = r.token
 			}
@@ -227,12 +276,13 @@ func (r *reader) partitionValues(s []byte, i int) int {
 			} else {
 				r.partitionValue(p, text)
 			}
+			return end
 		case 'n':
 			r.partitionNull(p)
 		default: // readers disagree on values that are not strings
 			r.partitionUnknown(p)
 		}
-		return end
+		return value(s, i, plain, maxDepth-3)
 	})
 }
 
@@ -280,120 +330,6 @@ func (r *reader) drop(sd side) {
 			c.drop(r.row, sd)
 		}
 	}
-}
-
-// fields reads an object of the demanded columns, which starts at i.
-func (r *reader) fields(n *node, sd side, s []byte, i int, quote byte, depth int) int {
-	if depth == 0 {
-		return ^i
-	}
-	if i = space(s, i+1, quote); at(s, i) == '}' {
-		return i + 1
-	}
-	guesses := n.guesses[sd]
-	for g := 0; ; g++ {
-		var e *entry
-		hit := false
-		for k := g; k < len(guesses) && k <= g+lookahead; k++ {
-			if key := guesses[k].key; len(s)-i >= len(key) && string(s[i:i+len(key)]) == string(key) {
-				e, hit = guesses[k].entry, true
-				g = k
-				i += len(key)
-				break
-			}
-		}
-		if !hit {
-			start := i
-			end, plainText := stringAt(s, i, quote)
-			if end < 0 {
-				return end
-			}
-			l := quoteLen(quote)
-			e = n.entries[string(keyOf(s[start+l:end-l], plainText, &r.token))]
-			if i = space(s, end, quote); at(s, i) != ':' {
-				return ^i
-			}
-			i++
-			if g < maxGuesses && i-start <= maxGuessSize {
-				guesses = learn(guesses, g, s[start:i], e)
-				n.guesses[sd] = guesses
-			}
-		}
-		if c := at(s, i); c <= ' ' {
-			i = space(s, i, quote)
-		}
-		if e == nil {
-			i = value(s, i, quote, depth-1)
-		} else {
-			i = r.field(e, sd, s, i, quote, depth-1)
-		}
-		if i < 0 {
-			return i
-		}
-		c := at(s, i)
-		if c <= ' ' {
-			i = space(s, i, quote)
-			c = at(s, i)
-		}
-		switch c {
-		case ',':
-			if i++; at(s, i) <= ' ' {
-				i = space(s, i, quote)
-			}
-		case '}':
-			return i + 1
-		default:
-			return ^i
-		}
-	}
-}
-
-// learn remembers that the key in the given position was this one.
-func learn(guesses []guess, position int, key []byte, e *entry) []guess {
-	g := guess{key: bytes.Clone(key), entry: e}
-	if position < len(guesses) {
-		guesses[position] = g
-		return guesses
-	}
-	return append(guesses, g)
-}
-
-// field reads the value of a demanded column, or of a struct with demanded fields, which starts at i.
-func (r *reader) field(e *entry, sd side, s []byte, i int, quote byte, depth int) int {
-	if e.visit[sd] == r.visit {
-		r.broken[sd] = true
-	}
-	e.visit[sd] = r.visit
-	start, c := i, at(s, i)
-	switch {
-	case c == quote:
-		end, plainText := stringAt(s, i, quote)
-		if end < 0 || len(e.columns) == 0 {
-			return end
-		}
-		n := quoteLen(quote)
-		text, broken := s[start+n:end-n], false
-		if !plainText {
-			r.token, broken = unescape(r.token[:0], text)
-			text = r.token
-		}
-		if !broken {
-			for _, d := range e.columns {
-				r.columns[d].setJSON(r.row, sd, text, true)
-			}
-		}
-		return end
-	case c == '{' && e.child != nil:
-		return r.fields(e.child, sd, s, i, quote, depth)
-	case c == '{' || c == '[':
-		return nested(s, i, quote, depth)
-	}
-	if i = value(s, i, quote, depth); i >= 0 {
-		for _, d := range e.columns {
-			r.columns[d].setJSON(r.row, sd, s[start:i], false)
-		}
-	}
-	return i
 }
 
 // facts draws the conclusions for every demand.

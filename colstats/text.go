@@ -2,6 +2,7 @@ package colstats
 
 import (
 	"bytes"
+	"encoding/binary"
 	"math"
 	"math/bits"
 	"strconv"
@@ -24,36 +25,76 @@ func isDigit(c byte) bool { return c-'0' <= 9 }
 
 // parseInt reads an optionally signed decimal integer.
 func parseInt(b []byte) (v int64, ok bool) {
-	negative := false
-	if len(b) > 0 && (b[0] == '-' || b[0] == '+') {
-		negative = b[0] == '-'
-		b = b[1:]
-	}
-	if len(b) == 0 {
-		return 0, false
-	}
+	negative, b := sign(b)
 	for len(b) > 19 && b[0] == '0' {
 		b = b[1:]
 	}
-	if len(b) > 19 {
+	u, ok := parseDigits(b)
+	if negative {
+		return -int64(u), ok && u <= 1<<63
+	}
+	return int64(u), ok && u < 1<<63
+}
+
+// sign cuts a sign off the front of b.
+func sign(b []byte) (negative bool, rest []byte) {
+	if len(b) > 0 && (b[0] == '-' || b[0] == '+') {
+		return b[0] == '-', b[1:]
+	}
+	return false, b
+}
+
+// powers are those of ten that a uint64 holds.
+var powers = func() (p [20]uint64) {
+	p[0] = 1
+	for i := range p[1:] {
+		p[i+1] = p[i] * 10
+	}
+	return p
+}()
+
+// parseDigits reads 1 to 19 digits.
+func parseDigits(b []byte) (v uint64, ok bool) {
+	if len(b) == 0 || len(b) > 19 {
 		return 0, false
 	}
-	var u uint64 // 19 digits fit
+	for ; len(b) >= 8; b = b[8:] {
+		w := load(b, 0)
+		if nonDigits(w) != 0 {
+			return 0, false
+		}
+		v = v*1e8 + eightDigits(w)
+	}
+	if n := len(b); n > 0 && cap(b) >= 8 {
+		w := load(b[:8], 0) << (64 - 8*n) // what comes before the digits in the word counts as zeros
+		if nonDigits(w|'0'*lowBits>>(8*n)) != 0 {
+			return 0, false
+		}
+		return v*powers[n] + eightDigits(w), true
+	}
 	for _, c := range b {
 		if !isDigit(c) {
 			return 0, false
 		}
-		u = u*10 + uint64(c-'0')
+		v = v*10 + uint64(c-'0')
 	}
-	if negative {
-		return -int64(u), u <= 1<<63
-	}
-	return int64(u), u < 1<<63
+	return v, true
+}
+
+// eightDigits returns the number that eight digits make, the first of them in the lowest byte. Bytes may be 0 for '0'.
+func eightDigits(w uint64) uint64 {
+	w &= 0x0f0f0f0f0f0f0f0f
+	w = w * (10<<8 + 1) >> 8 & 0x00ff00ff00ff00ff
+	w = w * (100<<16 + 1) >> 16 & 0x0000ffff0000ffff
+	return w * (10_000<<32 + 1) >> 32
 }
 
 // parseFloat reads a decimal floating point number as the nearest one of the given size in bits. Rounding is monotonic,
 // so a rounded bound still bounds every value of that size. Numbers beyond the finite ones are refused.
 func parseFloat(b []byte, size int) (v float64, ok bool) {
+	if v, ok = parseShortFloat(b, size); ok {
+		return v, true
+	}
 	for _, c := range b { // leaves out the hexadecimal and underscored forms, "inf" and "nan"
 		if !isDigit(c) && c != '.' && c != '-' && c != '+' && c != 'e' && c != 'E' {
 			return 0, false
@@ -61,6 +102,56 @@ func parseFloat(b []byte, size int) (v float64, ok bool) {
 	}
 	v, err := strconv.ParseFloat(asString(b), size)
 	return v, err == nil
+}
+
+// parseShortFloat reads what parseFloat reads if it has no exponent and at most 19 digits.
+func parseShortFloat(b []byte, size int) (v float64, ok bool) {
+	negative, b := sign(b)
+	point := bytes.IndexByte(b, '.')
+	if point < 0 {
+		point = len(b)
+	}
+	mantissa, ok := parseDigits(b[:point])
+	places := 0
+	if ok && point < len(b) {
+		if len(b) > 20 {
+			return 0, false
+		}
+		places = len(b) - point - 1
+		var fraction uint64
+		fraction, ok = parseDigits(b[point+1:])
+		mantissa = mantissa*powers[places] + fraction
+	}
+	if !ok {
+		return 0, false
+	}
+	if v = quotient(mantissa, places, size); negative {
+		v = -v
+	}
+	return v, true
+}
+
+// quotient returns m / 10^places, rounded to the nearest number of the given size in bits, half to even. It divides
+// integers, so nothing is rounded twice; the greatest and least quotients are far from where numbers overflow or become
+// subnormal.
+func quotient(m uint64, places, size int) float64 {
+	if m == 0 {
+		return 0
+	}
+	d := powers[places]
+	shift := bits.LeadingZeros64(d) - bits.LeadingZeros64(m)
+	m <<= bits.LeadingZeros64(m)
+	d <<= bits.LeadingZeros64(d)
+	q, rest := bits.Div64(m>>1, m<<63, d) // 2^62 < q, and the quotient is q * 2^(shift-63)
+	drop := 64 - bits.LeadingZeros64(q) - 53
+	if size == 32 {
+		drop += 53 - 24
+	}
+	half, low := uint64(1)<<(drop-1), q&(1<<drop-1)
+	if q >>= drop; low > half || low == half && (rest != 0 || q&1 != 0) {
+		q++
+	}
+	return float64(q) * math.Float64frombits(uint64(1023+shift-63+drop)<<52)
 }
 
 // parseNamedFloat reads the numbers that have no digits, as Spark spells them.
@@ -79,10 +170,13 @@ func parseNamedFloat(b []byte) (v float64, ok bool) {
 // parseDecimal reads a decimal number, with an exponent or without, as unscaled integers of the given scale: the
 // greatest not above it and the least not below it. Both have at most 38 digits.
 func parseDecimal(b []byte, scale int) (lo, hi decimal128.Num, ok bool) {
-	negative := false
-	if len(b) > 0 && (b[0] == '-' || b[0] == '+') {
-		negative = b[0] == '-'
-		b = b[1:]
+	negative, b := sign(b)
+	if v, ok := parseShortDecimal(b, scale); ok {
+		if negative {
+			v = -v
+		}
+		lo = decimal128.FromI64(v)
+		return lo, lo, true
 	}
 	exponent := int64(0)
 	if e := bytes.IndexAny(b, "eE"); e >= 0 {
@@ -138,6 +232,24 @@ func parseDecimal(b []byte, scale int) (lo, hi decimal128.Num, ok bool) {
 		hi = hi.Add(one)
 	}
 	return lo, hi, true
+}
+
+// parseShortDecimal reads a decimal without sign and exponent if it has at most 18 digits and none beyond the scale.
+func parseShortDecimal(b []byte, scale int) (v int64, ok bool) {
+	point := bytes.IndexByte(b, '.')
+	if point < 0 {
+		point = len(b)
+	}
+	zeros := scale - max(0, len(b)-point-1)
+	if zeros < 0 || point+scale > 18 {
+		return 0, false
+	}
+	whole, ok := parseDigits(b[:point])
+	if !ok || point == len(b) {
+		return int64(whole * powers[scale]), ok
+	}
+	fraction, ok := parseDigits(b[point+1:])
+	return int64(whole*powers[scale] + fraction*powers[zeros]), ok
 }
 
 // times10 returns 10*v + digit of a 128-bit v. The caller counts digits, so it does not overflow.
@@ -201,11 +313,15 @@ func digits(b []byte, least, most int) (v int64, rest []byte, ok bool) {
 
 // parseDate reads a date, YYYY-MM-DD with a signed year of up to seven digits, from the front of b.
 func parseDate(b []byte) (days, year int64, rest []byte, ok bool) {
-	negative := false
-	if len(b) > 0 && (b[0] == '-' || b[0] == '+') {
-		negative = b[0] == '-'
-		b = b[1:]
+	if len(b) >= 10 && b[4] == '-' && b[7] == '-' {
+		const separators0, separators2 = 0xff<<32 | 0xff<<56, 0xff<<16 | 0xff<<40
+		odd := nonDigits(binary.LittleEndian.Uint64(b))&^separators0 | nonDigits(binary.LittleEndian.Uint64(b[2:]))&^separators2
+		year, month, day := pair(b, 0)*100+pair(b, 2), pair(b, 5), pair(b, 8)
+		if odd == 0 && month >= 1 && month <= 12 && day >= 1 && day <= daysIn(year, month) {
+			return daysTo(year, month, day), year, b[10:], true
+		}
 	}
+	negative, b := sign(b)
 	year, b, ok = digits(b, 4, 7)
 	if negative {
 		year = -year
@@ -237,6 +353,9 @@ type instant struct {
 // A text without an offset was written in zone, which may be [UnknownZone]; wall says that the text is a wall clock
 // reading, which has no zone and for which Z is the only offset that makes sense.
 func parseTimestamp(b []byte, wall bool, zone *time.Location) (t instant, ok bool) {
+	if micros, utc, ok := parseMillis(b); ok && (utc || wall) {
+		return instant{lo: micros, hi: micros}, true
+	}
 	days, year, b, ok := parseDate(b)
 	if !ok {
 		return t, false
@@ -288,6 +407,30 @@ func parseTimestamp(b []byte, wall bool, zone *time.Location) (t instant, ok boo
 	}
 	return t, true
 }
+
+// parseMillis reads the form in which Spark writes statistics, YYYY-MM-DDTHH:MM:SS.mmm with or without a Z.
+func parseMillis(b []byte) (micros int64, utc, ok bool) {
+	if utc = len(b) == 24 && b[23] == 'Z'; utc {
+		b = b[:23]
+	}
+	if len(b) != 23 || b[4] != '-' || b[7] != '-' || b[10] != 'T' || b[13] != ':' || b[16] != ':' || b[19] != '.' {
+		return 0, false, false
+	}
+	const separators0, separators8, separators15 = 0xff<<32 | 0xff<<56, 0xff<<16 | 0xff<<40, 0xff<<8 | 0xff<<32
+	odd := nonDigits(binary.LittleEndian.Uint64(b))&^separators0 |
+		nonDigits(binary.LittleEndian.Uint64(b[8:]))&^separators8 |
+		nonDigits(binary.LittleEndian.Uint64(b[15:]))&^separators15
+	year, month, day := pair(b, 0)*100+pair(b, 2), pair(b, 5), pair(b, 8)
+	hour, minute, second := pair(b, 11), pair(b, 14), pair(b, 17)
+	if odd != 0 || month < 1 || month > 12 || day < 1 || day > daysIn(year, month) || hour > 23 || minute > 59 || second > 59 {
+		return 0, false, false
+	}
+	seconds := daysTo(year, month, day)*secondsPerDay + hour*3600 + minute*60 + second
+	return seconds*microsPerSecond + (pair(b, 20)*10+int64(b[22]-'0'))*1000, utc, true
+}
+
+// pair returns the number that two digits make.
+func pair(b []byte, i int) int64 { return int64(b[i]-'0')*10 + int64(b[i+1]-'0') }
 
 // parseClock reads HH:MM or HH:MM:SS as seconds from the front of b.
 func parseClock(b []byte) (seconds int64, rest []byte, ok bool) {
