@@ -381,11 +381,14 @@ func (a *app) answerQueries(ctx context.Context, t *table, f filesFlags) error {
 func predicateError(err error) *errorClass {
 	var syntax *predicate.SyntaxError
 	var bind *predicate.BindError
+	var eval *predicate.EvalError // a partition predicate that fails on a partition of the table, as it fails in Spark
 	switch {
 	case errors.As(err, &syntax):
 		return &errorClass{Class: syntax.Class, Message: err.Error()}
 	case errors.As(err, &bind):
 		return &errorClass{Class: bind.Class, Message: err.Error()}
+	case errors.As(err, &eval):
+		return &errorClass{Class: eval.Class, Message: err.Error()}
 	}
 	return nil
 }
