@@ -95,7 +95,7 @@ func (c *column) statistics(i int, in rows) conclusion {
 		return k
 	case in.hull:
 		return k | boundsCount
-	case nulls > records, records == 0 && c.known[i] != 0: // more NULLs than rows, or no rows and yet bounds
+	case nulls > records, records == 0: // writers add no file without rows: where one claims to be, nothing else is believed
 		return 0
 	case nulls == records:
 		return k | isAllNull
