@@ -258,6 +258,27 @@ func (b *binder) field(x Expr, path []string) (Expr, error) {
 	return &Opaque{SQL: x.String(), Reason: "what is inside arrays, maps and variants has no statistics", Columns: mentioned(x), Typ: t}, nil
 }
 
+// strict appends the columns whose NULL makes one of the expressions NULL.
+func strict(dst []*schema.Column, list ...Expr) []*schema.Column {
+	for _, e := range list {
+		switch e := e.(type) {
+		case *Column:
+			if !slices.Contains(dst, e.Col) {
+				dst = append(dst, e.Col)
+			}
+		case *Opaque:
+			dst = append(dst, e.Strict...)
+		case *Call:
+			if e.Fn != nil && e.Fn.NullIn {
+				dst = strict(dst, e.Args...)
+			}
+		case *Cast, *Arith, *Like, *Not:
+			dst = strict(dst, e.Children()...)
+		}
+	}
+	return dst
+}
+
 // mentioned lists the columns in an expression, each once, in order.
 func mentioned(list ...Expr) []*schema.Column {
 	var columns []*schema.Column
@@ -627,7 +648,11 @@ func (b *binder) call(e *Call) (Expr, error) {
 		return nil, err
 	}
 	opaque := func(reason string, t schema.Type) Expr {
-		return &Opaque{SQL: (&Call{Name: e.Name, Args: args}).String(), Reason: reason, Columns: mentioned(args...), Typ: t}
+		o := &Opaque{SQL: (&Call{Name: e.Name, Args: args}).String(), Reason: reason, Columns: mentioned(args...), Typ: t}
+		if known && fn.NullIn && !fn.Volatile {
+			o.Strict = strict(nil, args...)
+		}
+		return o
 	}
 	switch {
 	case !known:
@@ -709,7 +734,7 @@ func (b *binder) index(e *Call) (Expr, error) {
 	default:
 		return nil, &BindError{Class: "INVALID_EXTRACT_BASE_FIELD_TYPE", Message: fmt.Sprintf("%s is a %s and has no elements", x, t)}
 	}
-	return &Opaque{SQL: (&Call{Name: indexName, Args: args}).String(), Reason: "what is inside arrays and maps has no statistics", Columns: mentioned(args...), Typ: t}, nil
+	return &Opaque{SQL: (&Call{Name: indexName, Args: args}).String(), Reason: "what is inside arrays and maps has no statistics", Columns: mentioned(args...), Strict: strict(nil, x), Typ: t}, nil
 }
 
 // fieldOf binds (x).f.

@@ -75,6 +75,7 @@ type (
 		SQL     string
 		Reason  string           // in plain words, for people
 		Columns []*schema.Column // mentioned inside
+		Strict  []*schema.Column // those of Columns that make it NULL where they are NULL
 		Typ     schema.Type      // Invalid where it is not known
 		args    []Expr           // parsed parts, which binding resolves to Columns
 	}
