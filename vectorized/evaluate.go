@@ -16,7 +16,8 @@ type node struct {
 	expr    predicate.Expr
 	env     *predicate.Env
 	args    []*node
-	columns []int // the demands that the expression mentions, ascending
+	columns []int // the demands that the expression depends on, ascending
+	ranged  []int // those of them whose bounds count, and not only their NULLs
 	size    int   // nodes of the expression
 	opaque  bool  // something inside cannot be evaluated
 
@@ -123,6 +124,11 @@ func (ev *evaluator) span(n *node) span {
 	case *predicate.Case:
 		return ev.choose(n)
 	case *predicate.Opaque:
+		for _, c := range n.columns { // those whose NULL makes it NULL
+			if ev.columns[c].empty {
+				return span{null: ev.columns[c].null, empty: true}
+			}
+		}
 		return anything(n.typ())
 	}
 	args := make([]span, 0, 4)
@@ -160,6 +166,13 @@ func (n *node) unknown(args []span) span {
 	s := anything(n.typ())
 	if n.total {
 		s.null = slices.ContainsFunc(args, func(a span) bool { return a.null })
+	}
+	if cast, ok := n.expr.(*predicate.Cast); ok && cast.To.Kind == schema.String && n.total {
+		switch from := cast.X.Type(); {
+		case isNumeric(from), from.Kind == schema.Date, from.Kind == schema.Timestamp, from.Kind == schema.TimestampNTZ:
+			// A sign or a digit begins the text, or Infinity, or NaN.
+			s.lo, s.hi, s.hasLo, s.hasHi = predicate.StringOf("+"), predicate.StringOf("NaN"), true, true
+		}
 	}
 	return s
 }
@@ -236,7 +249,11 @@ func (ev *evaluator) monotonic(n *node, arg *span) span {
 			result.hi, result.hasHi = v, true
 		}
 	}
-	result.exact = !isFloat(n.typ()) && result.lo.Compare(result.hi) == 0
+	order := result.lo.Compare(result.hi)
+	if order > 0 { // Spark's arithmetic wrapped around
+		return anything(n.typ())
+	}
+	result.exact = !isFloat(n.typ()) && order == 0
 	apart := [2]struct { // what is not between the ends
 		any bool
 		v   predicate.Value

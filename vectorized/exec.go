@@ -34,7 +34,7 @@ type run struct {
 	lo, hi    int // files of the chunk; lo is a multiple of 64
 	files     [chunkWords]uint64
 	spare     [chunkWords]uint64 // of whichever leaf is at work
-	registers []register // by plan node
+	registers []register         // by plan node
 	ev        evaluator
 }
 

@@ -161,11 +161,22 @@ func (c *compiler) planAnew(n *node, bit tri, given *premise) int32 {
 			return id
 		}
 	}
-	id := c.planScalar(n, bit)
+	id := always
+	if !n.hopeless() {
+		id = c.planScalar(n, bit)
+	}
 	if s != nil { // the step knows the range, the scalar evaluator more of a file with one value
 		id = c.all(c.askStep(s, bit, given), id)
 	}
 	return id
+}
+
+// hopeless reports that a file's bounds tell nothing that a step doesn't.
+func (n *node) hopeless() bool {
+	if _, ok := n.expr.(*predicate.Opaque); ok {
+		return len(n.columns) < 2
+	}
+	return n.opaque && len(n.columns) < 2 && slices.ContainsFunc(n.args, (*node).hopeless)
 }
 
 func constant(b bool) int32 {
@@ -419,9 +430,6 @@ func (c *compiler) askStep(s *step, bit tri, given *premise) int32 {
 }
 
 func (c *compiler) planScalar(n *node, bit tri) int32 {
-	if _, ok := n.expr.(*predicate.Opaque); ok {
-		return always
-	}
 	return c.place(fmt.Sprintf("scalar %p %d", n, bit), func() planNode {
 		return planNode{kind: planScalar, expr: n, bit: bit, cost: 1000 * n.size}
 	})
@@ -452,12 +460,17 @@ func (c *compiler) node(e predicate.Expr, env *predicate.Env) *node {
 	case *predicate.Column:
 		n.column = c.demand(e.Col)
 		n.columns = []int{n.column}
+		n.ranged = n.columns
 		detail = strconv.Itoa(n.column)
 	case *predicate.Literal:
 		n.point = pointSpan(e.Value)
 		detail = valueKey(e.Value)
 	case *predicate.Opaque: // never shared: it may be rand()
 		n.opaque = true
+		n.args = nil
+		for _, col := range e.Strict {
+			n.columns = append(n.columns, c.demand(col))
+		}
 		detail = fmt.Sprintf("%p", e)
 	case *predicate.Compare:
 		detail = e.Op.String()
@@ -489,6 +502,7 @@ func (c *compiler) share(n *node, detail string) *node {
 	n.size = 1
 	for _, a := range n.args {
 		n.columns = union(n.columns, a.columns)
+		n.ranged = union(n.ranged, a.ranged)
 		n.opaque = n.opaque || a.opaque
 		n.size += a.size
 	}
@@ -585,6 +599,8 @@ func (c *compiler) finish(p *Program) {
 		case planPair, planScalar:
 			for _, i := range n.expr.columns {
 				columns[i] = 1
+			}
+			for _, i := range n.expr.ranged {
 				c.demands[i].Bounds = true
 			}
 		}

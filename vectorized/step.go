@@ -218,45 +218,62 @@ func (k *cutter) invert(n *node, v predicate.Value) {
 		}
 		return
 	}
-	if !k.chain(n) || k.domain.text() || n.zonedWithin() {
-		return
-	}
-	k.search(n, v)
-}
-
-// chain reports that n is a column under functions that each move one way with it.
-func (k *cutter) chain(n *node) bool {
-	for {
-		switch n.expr.(type) {
-		case *predicate.Column:
-			return true
-		case *predicate.Arith:
-		default:
-			if n.direction == predicate.Unordered {
-				return false
-			}
-		}
-		if len(n.holes) != 1 {
-			return false
-		}
-		n = n.args[n.holes[0].arg]
+	if trend := n.trend(); trend != 0 && !k.domain.text() && !n.zonedWithin() {
+		k.search(n, v, trend)
 	}
 }
 
-// search finds the cuts of a chain by bisection. A chain may fail towards either end of the domain (an overflow); there
-// the answer turns too.
-func (k *cutter) search(n *node, v predicate.Value) {
+// trend says how n moves when the one column in it grows: 1 never down, -1 never up, 0 unknown. At the ends of the
+// domain n may fail, or wrap around.
+func (n *node) trend() int {
+	if _, ok := n.expr.(*predicate.Column); ok {
+		return 1
+	}
+	if len(n.holes) != 1 {
+		return 0
+	}
+	h := n.holes[0].arg
+	sense := 0
+	switch e := n.expr.(type) {
+	case *predicate.Arith:
+		switch other := n.args[1-h]; {
+		case e.Op == predicate.Add, e.Op == predicate.Sub && h == 0:
+			sense = 1
+		case e.Op == predicate.Sub:
+			sense = -1
+		case e.Op == predicate.Mul, e.Op != predicate.Mod && h == 0:
+			sense = sign(other.point.lo)
+		}
+	default:
+		switch n.direction {
+		case predicate.NonDecreasing:
+			sense = 1
+		case predicate.NonIncreasing:
+			sense = -1
+		}
+	}
+	return sense * n.args[h].trend()
+}
+
+// search finds the cuts of n by bisection, n having a trend.
+func (k *cutter) search(n *node, v predicate.Value, trend int) {
 	d := k.domain
-	// at compares n's value for a column value with v.
-	at := func(o ordinal) (c int, ok bool) {
+	value := func(o ordinal) (predicate.Value, bool) { // of n, for a value of the column
 		x := pointSpan(d.value(o))
 		x.exact = !(isFloat(d.t) && x.lo.F == 0)
 		k.ev.columns[k.column] = x
 		s := k.ev.span(n)
-		if s.null || s.empty || s.nan || !s.isPoint() {
-			return 0, false
-		}
-		return s.lo.Compare(v), true
+		return s.lo, !s.null && !s.empty && !s.nan && s.isPoint()
+	}
+	middle, ok := k.pivot(n, v, value)
+	if !ok {
+		return
+	}
+	atMiddle, _ := value(middle)
+	fails := func(o ordinal) bool {
+		x, ok := value(o)
+		c := x.Compare(atMiddle) * trend
+		return !ok || o.less(middle) && c > 0 || middle.less(o) && c < 0
 	}
 	// first returns the least ordinal in (lo, hi] for which yes holds; it doesn't for lo and does for hi.
 	first := func(lo, hi ordinal, yes func(ordinal) bool) ordinal {
@@ -269,19 +286,12 @@ func (k *cutter) search(n *node, v predicate.Value) {
 		}
 		return hi
 	}
-	fails := func(o ordinal) bool { _, ok := at(o); return !ok }
-	works := func(o ordinal) bool { return !fails(o) }
-
 	lo, hi := d.ordinal(d.least), d.ordinal(d.most)
 	if isFloat(d.t) {
 		hi = hi.prev() // NaN has a segment of its own
 	}
-	middle, ok := k.pivot(n, v, works)
-	if !ok {
-		return
-	}
 	if fails(lo) {
-		lo = first(lo, middle, works)
+		lo = first(lo, middle, func(o ordinal) bool { return !fails(o) })
 		k.add(d.value(lo))
 	}
 	if fails(hi) {
@@ -289,15 +299,11 @@ func (k *cutter) search(n *node, v predicate.Value) {
 		k.add(d.value(end))
 		hi = end.prev()
 	}
-	atLo, _ := at(lo)
-	atHi, _ := at(hi)
-	sign := 1
-	if atHi < atLo {
-		sign = -1
-	}
-	reach := func(o ordinal) bool { c, _ := at(o); return c*sign >= 0 }
-	pass := func(o ordinal) bool { c, _ := at(o); return c*sign > 0 }
-	for _, yes := range []func(ordinal) bool{reach, pass} {
+	for _, least := range [2]int{0, 1} { // where n comes to v, and where it leaves v behind
+		yes := func(o ordinal) bool {
+			x, _ := value(o)
+			return x.Compare(v)*trend >= least
+		}
 		if !yes(lo) && yes(hi) {
 			k.add(d.value(first(lo, hi, yes)))
 		}
@@ -305,7 +311,7 @@ func (k *cutter) search(n *node, v predicate.Value) {
 }
 
 // pivot finds a column value for which n evaluates, if possible one near v.
-func (k *cutter) pivot(n *node, v predicate.Value, works func(ordinal) bool) (ordinal, bool) {
+func (k *cutter) pivot(n *node, v predicate.Value, value func(ordinal) (predicate.Value, bool)) (ordinal, bool) {
 	d := k.domain
 	var tries []predicate.Value
 	if near, err := predicate.CastValue(v, d.t, n.env); err == nil && !near.Null {
@@ -313,7 +319,8 @@ func (k *cutter) pivot(n *node, v predicate.Value, works func(ordinal) bool) (or
 	}
 	tries = append(tries, predicate.Value{Type: d.t}, predicate.Value{Type: d.t, I: 1}, d.least, d.most)
 	for _, t := range tries {
-		if o := d.ordinal(t); works(o) {
+		o := d.ordinal(t)
+		if _, ok := value(o); ok {
 			return o, true
 		}
 	}
