@@ -113,7 +113,8 @@ func TestReplayMemory(t *testing.T) {
 	for i := range n {
 		lines = append(lines, fmt.Sprintf(`{"add":{"path":"part-%09d-and-a-long-name-so-that-keeping-paths-would-show-up-in-the-figures-of-memory.parquet"}}`, i))
 	}
-	mem := newTable(t, lines)
+	mem := newTable(t, nil, lines)
+	put(t, mem, checkpointName(0), checkpointLines(0)...) // whose adds have to be looked up among the keys
 	lines = nil
 	var before, after runtime.MemStats
 	runtime.GC()
