@@ -260,7 +260,12 @@ type Chunk struct {
 	// Min and Max bound the values: as the PLAIN encoding has them, without the length of a ByteArray; nil when unknown or not
 	// to be trusted.
 	Min, Max []byte
+
+	offsetIndex, columnIndex section
 }
+
+// A section is where something lies in the file; one of no bytes is absent.
+type section struct{ offset, bytes int64 }
 
 // Chunks finds the chunks of the given leaves, in their order, in a row group. It fails if one of them breaks the format, or
 // lies outside the file; the error is a *ChunkError where a single leaf is to blame.
@@ -332,6 +337,14 @@ func (f *File) chunk(w *wire, group int, n *Node) (Chunk, error) {
 					w.skip(t, 0)
 				}
 			})
+		case 4:
+			w.intField(t, &c.offsetIndex.offset)
+		case 5:
+			w.intField(t, &c.offsetIndex.bytes)
+		case 6:
+			w.intField(t, &c.columnIndex.offset)
+		case 7:
+			w.intField(t, &c.columnIndex.bytes)
 		case 8, 9:
 			encrypted = true
 			w.skip(t, 0)
@@ -433,8 +446,8 @@ func (f *File) bounds(c *Chunk, s *statistics) {
 	}
 	n := c.Node
 	switch {
-	case n.Physical == Int96 || n.Logical == UnknownLogical || n.Logical == TimeOfDay:
-		return // no defined order, or none that anybody here needs
+	case !n.hasOrder():
+		return
 	case f.ordered[n.Leaf]:
 		c.Min, c.Max = s.min, s.max
 	}
@@ -443,12 +456,21 @@ func (f *File) bounds(c *Chunk, s *statistics) {
 	if signed := (n.Physical == Int32 || n.Physical == Int64) && n.Logical != Unsigned; signed && c.Min == nil && c.Max == nil {
 		c.Min, c.Max = s.oldMin, s.oldMax
 	}
-	if width := n.fixedWidth(); width > 0 && (len(c.Min) != width || len(c.Max) != width) {
-		c.Min, c.Max = nil, nil
+	c.Min, c.Max = n.bounds(c.Min, c.Max)
+}
+
+// hasOrder reports that values of the leaf have an order that somebody here needs.
+func (n *Node) hasOrder() bool {
+	return n.Physical != Int96 && n.Logical != UnknownLogical && n.Logical != TimeOfDay
+}
+
+// bounds returns both bounds, or neither if one is missing or of a wrong width.
+func (n *Node) bounds(min, max []byte) ([]byte, []byte) {
+	width := n.fixedWidth()
+	if min == nil || max == nil || width > 0 && (len(min) != width || len(max) != width) {
+		return nil, nil
 	}
-	if c.Min == nil || c.Max == nil {
-		c.Min, c.Max = nil, nil
-	}
+	return min, max
 }
 
 // fixedWidth returns the bytes of a value, and 0 for byte arrays.

@@ -206,14 +206,21 @@ func (w *wire) structField(t wireType, member func(id int16, t wireType)) {
 }
 
 // structList calls element for each struct of a list; element must read the whole struct.
-func (w *wire) structList(t wireType, element func()) {
+func (w *wire) structList(t wireType, element func()) { w.listOf(t, wireStruct, element) }
+
+// listOf calls element for each element of a list, which must read it. A list of other elements is passed over. Booleans have either
+// of their types, and are a byte each, 1 for true.
+func (w *wire) listOf(t, want wireType, element func()) {
 	if t != wireList {
 		w.skip(t, 0)
 		return
 	}
 	n, elem := w.list()
+	if elem == wireFalse {
+		elem = wireTrue
+	}
 	for ; n > 0 && w.err == nil; n-- {
-		if elem != wireStruct {
+		if elem != want {
 			w.skipElement(elem, 0)
 			continue
 		}
