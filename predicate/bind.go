@@ -43,7 +43,11 @@ type binder struct {
 	// belong to a branch that is never taken, so the expression stays as it is.
 	guarded int
 	nodes   int // bound so far
+	depth   int // of the node being bound
 }
+
+// maxDepth bounds how deep trees nest that are bound; those of the parser nest less.
+const maxDepth = 2000
 
 // maxNodes bounds the work of binding: functions that are written as a CASE repeat their arguments, nested ones repeat the
 // repetitions.
@@ -126,6 +130,10 @@ func (b *binder) node(e Expr) (Expr, error) {
 	if b.nodes++; b.nodes > maxNodes {
 		return nil, &BindError{Class: "EXPRESSION_TOO_LARGE", Message: fmt.Sprintf("the expression has more than %d nodes when its functions are written out", maxNodes)}
 	}
+	if b.depth++; b.depth > maxDepth {
+		return nil, &BindError{Class: "EXPRESSION_TOO_LARGE", Message: fmt.Sprintf("the expression nests more than %d deep", maxDepth)}
+	}
+	defer func() { b.depth-- }()
 	switch e := e.(type) {
 	case *Literal:
 		return e, nil

@@ -122,14 +122,32 @@ func (p *parser) deeper() error {
 func (p *parser) source(start int) string { return p.lexer.sql[start:p.prevEnd] }
 
 func (p *parser) expression() (Expr, error) {
-	return p.chain("OR", func() (Expr, error) { return p.chain("AND", p.negation) })
+	first, err := p.negation()
+	if err != nil {
+		return nil, err
+	}
+	return p.restOfExpression(first)
 }
 
-// chain parses operands joined by AND or by OR.
-func (p *parser) chain(operator string, operand func() (Expr, error)) (Expr, error) {
-	first, err := operand()
-	if err != nil || !p.tok.is(operator) {
-		return first, err
+// restOfExpression parses what AND and OR join to a first operand.
+func (p *parser) restOfExpression(first Expr) (Expr, error) {
+	first, err := p.chain(first, "AND", p.negation)
+	if err != nil {
+		return nil, err
+	}
+	return p.chain(first, "OR", func() (Expr, error) {
+		operand, err := p.negation()
+		if err != nil {
+			return nil, err
+		}
+		return p.chain(operand, "AND", p.negation)
+	})
+}
+
+// chain parses the operands that AND or OR joins to a first one.
+func (p *parser) chain(first Expr, operator string, operand func() (Expr, error)) (Expr, error) {
+	if !p.tok.is(operator) {
+		return first, nil
 	}
 	args := []Expr{first}
 	for p.tok.is(operator) {
@@ -416,32 +434,31 @@ func (p *parser) unary() (Expr, error) {
 		return nil, err
 	}
 	defer func() { p.depth-- }()
-	for symbol, name := range map[string]string{"-": "negative", "+": "positive", "~": "~"} {
-		if !p.tok.is(symbol) || symbol == "-" && p.peek().kind == tokenNumber {
-			continue
-		}
-		if err := p.advance(); err != nil {
-			return nil, err
-		}
-		x, err := p.unary()
+	symbol := p.tok.text
+	name, ok := unaryOperators[symbol]
+	if !ok || p.tok.kind != tokenSymbol || symbol == "-" && p.peek().kind == tokenNumber {
+		e, err := p.primary()
 		if err != nil {
 			return nil, err
 		}
-		if literal, ok := x.(*Literal); ok && literal.Value.Type.Kind == schema.Interval && symbol != "~" && literal.Value.I != math.MinInt64 {
-			v := literal.Value
-			if symbol == "-" {
-				v.I = -v.I
-			}
-			return &Literal{Value: v}, nil
-		}
-		return &Call{Name: name, Args: []Expr{x}}, nil
+		return p.suffixes(e)
 	}
-	e, err := p.primary()
+	if err := p.advance(); err != nil {
+		return nil, err
+	}
+	x, err := p.unary()
 	if err != nil {
 		return nil, err
 	}
-	return p.suffixes(e)
+	if literal, ok := x.(*Literal); ok && symbol == "-" && literal.Value.Type.Kind == schema.Interval && literal.Value.I != math.MinInt64 {
+		v := literal.Value
+		v.I = -v.I
+		return &Literal{Value: v}, nil
+	}
+	return &Call{Name: name, Args: []Expr{x}}, nil
 }
+
+var unaryOperators = map[string]string{"-": "negative", "+": "positive", "~": "~"}
 
 // suffixes parses what may follow a primary expression: a cast, a collation, an index, a field.
 func (p *parser) suffixes(e Expr) (Expr, error) {
@@ -962,40 +979,9 @@ func (p *parser) functionCall(start int, qualified []string) (Expr, error) {
 	if err := p.expect("("); err != nil {
 		return nil, err
 	}
-	lambda := false
-	special, err := p.specialArguments(c)
+	lambda, err := p.arguments(c)
 	if err != nil {
 		return nil, err
-	}
-	if ok, err := p.accept(")"); err != nil {
-		return nil, err
-	} else if !ok && special {
-		return nil, p.unexpected(`")"`)
-	} else if !ok {
-		if p.tok.is("DISTINCT") && p.peek().kind != tokenSymbol {
-			if fn, ok := Lookup(name); ok && fn.Rejected == "" {
-				return nil, p.fail("INVALID_SQL_SYNTAX.FUNCTION_WITH_UNSUPPORTED_SYNTAX", p.tok.start, "%s does not take DISTINCT", name)
-			}
-			if err := p.advance(); err != nil {
-				return nil, err
-			}
-		}
-		for {
-			arg, isLambda, err := p.argument()
-			if err != nil {
-				return nil, err
-			}
-			lambda = lambda || isLambda
-			c.Args = append(c.Args, arg)
-			if ok, err := p.accept(","); err != nil {
-				return nil, err
-			} else if !ok {
-				break
-			}
-		}
-		if err := p.expect(")"); err != nil {
-			return nil, err
-		}
 	}
 	switch {
 	case p.tok.is("OVER") && (p.peek().is("(") || isName(p.peek())):
@@ -1094,104 +1080,144 @@ func (p *parser) unitArgument(c *Call) {
 	c.Args[0] = &Literal{Value: StringOf(strings.ToUpper(column.Name[0]))}
 }
 
-// specialArguments parses arguments with keywords between them, up to the closing parenthesis, and says whether it did.
-func (p *parser) specialArguments(c *Call) (bool, error) {
-	ahead := *p // most calls of these names have plain arguments
-	var err error
-	special := false
+// arguments parses a call's arguments and the closing parenthesis, and says whether a lambda is among them.
+func (p *parser) arguments(c *Call) (lambda bool, err error) {
+	if ok, err := p.accept(")"); err != nil || ok {
+		return false, err
+	}
 	switch c.Name {
 	case "extract":
-		special, err = ahead.extractArguments(c)
-	case "substr", "substring":
-		special, err = ahead.keywordArguments(c, "FROM", "FOR")
-	case "position":
-		special, err = ahead.keywordArguments(c, "IN")
-	case "overlay":
-		special, err = ahead.keywordArguments(c, "PLACING", "FROM", "FOR")
+		if isName(p.tok) && p.peek().is("FROM") {
+			return false, p.extractArguments(c)
+		}
 	case "trim":
-		special, err = ahead.trimArguments(c)
+		if ok, err := p.trimOption(c); err != nil || ok {
+			return false, err
+		}
 	}
-	if special {
-		*p = ahead
-		return true, err
+	if p.tok.is("DISTINCT") && p.peek().kind != tokenSymbol {
+		if fn, ok := Lookup(c.Name); ok && fn.Rejected == "" {
+			return false, p.fail("INVALID_SQL_SYNTAX.FUNCTION_WITH_UNSUPPORTED_SYNTAX", p.tok.start, "%s does not take DISTINCT", c.Name)
+		}
+		if err := p.advance(); err != nil {
+			return false, err
+		}
 	}
-	c.Args = nil
-	return false, nil
+	// Where a keyword may stand for a comma, IN among them, the first argument must not eat it.
+	keywords := argumentKeywords[c.Name]
+	if len(keywords) > 0 && !p.tok.is("NOT") && !p.tok.is("!") {
+		first, err := p.value(0)
+		if err != nil {
+			return false, err
+		}
+		if p.tok.is(keywords[0]) {
+			c.Args = []Expr{first}
+			if c.Name == "trim" {
+				return false, p.trimSource(c, "btrim")
+			}
+			return false, p.keywordArguments(c, keywords)
+		}
+		if first, err = p.predicate(first); err != nil {
+			return false, err
+		}
+		if first, err = p.restOfExpression(first); err != nil {
+			return false, err
+		}
+		c.Args = append(c.Args, first)
+	}
+	for len(c.Args) == 0 || p.tok.is(",") {
+		if len(c.Args) > 0 {
+			if err := p.advance(); err != nil {
+				return false, err
+			}
+		}
+		arg, isLambda, err := p.argument()
+		if err != nil {
+			return false, err
+		}
+		lambda = lambda || isLambda
+		c.Args = append(c.Args, arg)
+	}
+	return lambda, p.expect(")")
 }
 
-func (p *parser) extractArguments(c *Call) (bool, error) {
-	if !isName(p.tok) || !p.peek().is("FROM") {
-		return false, nil
-	}
+// argumentKeywords are what stands between the arguments of calls that SQL gives a syntax of their own; the last may be left out.
+var argumentKeywords = map[string][]string{
+	"substr": {"FROM", "FOR"}, "substring": {"FROM", "FOR"}, "position": {"IN"}, "overlay": {"PLACING", "FROM", "FOR"}, "trim": {"FROM"},
+}
+
+// extractArguments parses "YEAR FROM x)".
+func (p *parser) extractArguments(c *Call) error {
 	field := &Literal{Value: StringOf(strings.ToUpper(p.tok.text))}
 	for range 2 {
 		if err := p.advance(); err != nil {
-			return true, err
+			return err
 		}
 	}
 	source, err := p.value(0)
+	if err != nil {
+		return err
+	}
 	c.Name, c.Args = "date_part", []Expr{field, source}
-	return true, err
+	return p.expect(")")
 }
 
-// keywordArguments parses "a KEYWORD b KEYWORD c", the last keywords being optional.
-func (p *parser) keywordArguments(c *Call, keywords ...string) (bool, error) {
-	first, err := p.value(0)
-	if err != nil || !p.tok.is(keywords[0]) {
-		return false, nil
-	}
-	c.Args = []Expr{first}
+// keywordArguments parses "KEYWORD b KEYWORD c)" after the first argument.
+func (p *parser) keywordArguments(c *Call, keywords []string) error {
 	for _, keyword := range keywords {
 		ok, err := p.accept(keyword)
 		if err != nil {
-			return true, err
+			return err
 		}
 		if !ok {
 			break
 		}
 		arg, err := p.value(0)
 		if err != nil {
-			return true, err
+			return err
 		}
 		c.Args = append(c.Args, arg)
 	}
-	return true, nil
+	return p.expect(")")
 }
 
-func (p *parser) trimArguments(c *Call) (bool, error) {
-	name := "btrim"
-	for option, function := range map[string]string{"BOTH": "btrim", "LEADING": "ltrim", "TRAILING": "rtrim"} {
-		if p.tok.is(option) && (p.peek().kind != tokenSymbol || p.peek().is("(") || p.peek().is("-")) {
-			name = function
-			if p.advance() != nil {
-				return false, nil
-			}
-			break
-		}
+// trimOption parses "BOTH 'x' FROM s)" and its like, and "FROM s)"; it says whether one of them is there.
+func (p *parser) trimOption(c *Call) (bool, error) {
+	function, ok := map[string]string{"BOTH": "btrim", "LEADING": "ltrim", "TRAILING": "rtrim"}[strings.ToUpper(p.tok.text)]
+	next := p.peek()
+	switch {
+	case p.tok.is("FROM"):
+		return true, p.trimSource(c, "btrim")
+	case !ok || p.tok.kind != tokenWord || next.kind == tokenSymbol && !next.is("(") && !next.is("-") || next.kind == tokenEOF:
+		return false, nil // a column of that name
 	}
-	var characters Expr
-	if !p.tok.is("FROM") {
-		var err error
-		if characters, err = p.value(0); err != nil || !p.tok.is("FROM") {
-			return false, nil
-		}
-	}
-	if err := p.expect("FROM"); err != nil {
+	if err := p.advance(); err != nil {
 		return true, err
+	}
+	if !p.tok.is("FROM") {
+		characters, err := p.value(0)
+		if err != nil {
+			return true, err
+		}
+		c.Args = []Expr{characters}
+	}
+	return true, p.trimSource(c, function)
+}
+
+// trimSource parses "FROM s)" after the characters, if any, which are c's argument so far.
+func (p *parser) trimSource(c *Call, function string) error {
+	if err := p.expect("FROM"); err != nil {
+		return err
 	}
 	source, err := p.value(0)
 	if err != nil {
-		return true, err
+		return err
 	}
-	c.Name, c.Args = name, []Expr{source}
-	switch {
-	case characters == nil:
-	case name == "btrim":
-		c.Args = []Expr{source, characters}
-	default: // ltrim and rtrim take the characters first
-		c.Args = []Expr{characters, source}
+	c.Args = append(c.Args, source) // ltrim and rtrim take the characters first
+	if c.Name = function; function == "btrim" {
+		slices.Reverse(c.Args)
 	}
-	return true, nil
+	return p.expect(")")
 }
 
 // interval parses INTERVAL '1' DAY, INTERVAL 1 DAY 2 HOURS, INTERVAL '1-2' YEAR TO MONTH or INTERVAL '1 day 2 hours'.

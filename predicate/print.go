@@ -42,12 +42,21 @@ var infixCalls = map[string]bool{
 	indexName: true, fieldName: true, "between": true,
 }
 
-func joined(list []Expr, separator string, print func(Expr) string) string {
-	texts := make([]string, len(list))
+// operands prints operands with an operator between them.
+func operands(list []Expr, operator string) string {
+	out := make([]string, len(list))
 	for i, e := range list {
-		texts[i] = print(e)
+		out[i] = operand(e)
 	}
-	return strings.Join(texts, separator)
+	return strings.Join(out, operator)
+}
+
+func spelled(list []Expr) []string {
+	out := make([]string, len(list))
+	for i, e := range list {
+		out[i] = e.String()
+	}
+	return out
 }
 
 func (e *Column) String() string {
@@ -72,13 +81,13 @@ func quoteName(name string) string {
 func (e *Compare) String() string {
 	return operand(e.L) + " " + e.Op.String() + " " + operand(e.R)
 }
-func (e *And) String() string    { return joined(e.Args, " AND ", operand) }
-func (e *Or) String() string     { return joined(e.Args, " OR ", operand) }
+func (e *And) String() string    { return operands(e.Args, " AND ") }
+func (e *Or) String() string     { return operands(e.Args, " OR ") }
 func (e *Not) String() string    { return "NOT " + operand(e.X) }
 func (e *IsNull) String() string { return operand(e.X) + " IS NULL" }
 
 func (e *In) String() string {
-	return operand(e.X) + " IN (" + joined(e.List, ", ", Expr.String) + ")"
+	return operand(e.X) + " IN (" + strings.Join(spelled(e.List), ", ") + ")"
 }
 
 func (e *Like) String() string {
@@ -125,7 +134,7 @@ func (e *Call) String() string {
 	if infixCalls[e.Name] {
 		switch {
 		case e.Name == indexName && len(e.Args) == 2:
-			return operand(e.Args[0]) + "[" + e.Args[1].String() + "]"
+			return operand(e.Args[0]) + "[" + operand(e.Args[1]) + "]"
 		case (e.Name == fieldName || e.Name == "collate") && len(e.Args) == 2:
 			name, ok := e.Args[1].(*Literal)
 			if !ok {
@@ -144,7 +153,12 @@ func (e *Call) String() string {
 			return operand(e.Args[0]) + " " + strings.ToUpper(e.Name) + " " + operand(e.Args[1])
 		}
 	}
-	return quoteName(e.Name) + "(" + joined(e.Args, ", ", Expr.String) + ")"
+	if _, ok := argumentKeywords[e.Name]; ok && len(e.Args) > 0 {
+		// IN would be taken for the keyword of position(a IN b).
+		rest := append([]string{operand(e.Args[0])}, spelled(e.Args[1:])...)
+		return e.Name + "(" + strings.Join(rest, ", ") + ")"
+	}
+	return quoteName(e.Name) + "(" + strings.Join(spelled(e.Args), ", ") + ")"
 }
 
 func (e *Opaque) String() string { return e.SQL }
