@@ -80,7 +80,6 @@ func collect(t *testing.T, lines func(func([]byte, error) bool)) [][]byte {
 // layoutOf demands everything of every column.
 func layoutOf(t *testing.T, c *checkpoint.Checkpoint) *colstats.Layout {
 	t.Helper()
-	layout := &colstats.Layout{}
 	for _, line := range collect(t, c.Actions(t.Context())) {
 		a, err := action.Parse(line)
 		if err != nil {
@@ -91,26 +90,31 @@ func layoutOf(t *testing.T, c *checkpoint.Checkpoint) *colstats.Layout {
 			if err != nil {
 				t.Skip(err)
 			}
-			layout.Table = table
-			var walk func(path []string, fields []*schema.Field)
-			walk = func(path []string, fields []*schema.Field) {
-				for _, f := range fields {
-					path := append(path[:len(path):len(path)], f.Name)
-					column, err := table.Lookup(path...)
-					if err != nil {
-						continue // two columns that differ in case alone
-					}
-					if f.Type.Kind == schema.Struct {
-						walk(path, f.Type.Nested.Fields)
-						continue
-					}
-					ok, _ := column.BoundsUsable()
-					layout.Demands = append(layout.Demands, colstats.Demand{Column: column, Bounds: ok, Nulls: true})
-				}
-			}
-			walk(nil, table.Fields)
+			return layoutOfTable(table)
 		}
 	}
+	return &colstats.Layout{}
+}
+
+func layoutOfTable(table *schema.Table) *colstats.Layout {
+	layout := &colstats.Layout{Table: table}
+	var walk func(path []string, fields []*schema.Field)
+	walk = func(path []string, fields []*schema.Field) {
+		for _, f := range fields {
+			path := append(path[:len(path):len(path)], f.Name)
+			column, err := table.Lookup(path...)
+			if err != nil {
+				continue // two columns that differ in case alone
+			}
+			if f.Type.Kind == schema.Struct {
+				walk(path, f.Type.Nested.Fields)
+				continue
+			}
+			ok, _ := column.BoundsUsable()
+			layout.Demands = append(layout.Demands, colstats.Demand{Column: column, Bounds: ok, Nulls: true})
+		}
+	}
+	walk(nil, table.Fields)
 	return layout
 }
 
@@ -126,11 +130,10 @@ func describe(t *testing.T, b *colstats.Batch) []string {
 		lines[row] = path
 		for i := range b.Layout().Demands {
 			f := b.Facts(i)
-			lines[row] += fmt.Sprintf(" %s:", f.Column.Path)
+			lines[row] += fmt.Sprintf("; %s: %t %t %t ", f.Column, is(f.NoNull, row), is(f.AllNull, row), is(f.MayNaN, row))
 			if is(f.Bounded, row) {
 				lines[row] += fmt.Sprintf("[%s,%s]", f.Lower.ValueStr(row), f.Upper.ValueStr(row))
 			}
-			lines[row] += fmt.Sprint(is(f.NoNull, row), is(f.AllNull, row), is(f.MayNaN, row))
 		}
 	}
 	return lines

@@ -21,7 +21,7 @@ type emitter struct {
 type shape uint8
 
 const (
-	scalar shape = iota
+	single shape = iota
 	object
 	list
 	mapping
@@ -87,7 +87,7 @@ func (e *emitter) addStatistics(stats *lane) {
 		return
 	}
 	for _, part := range e.parts {
-		if string(part.name) == `"stats":` && part.shape == scalar {
+		if string(part.name) == `"stats":` && part.shape == single {
 			part.shape, part.stats = statistics, stats
 			return
 		}

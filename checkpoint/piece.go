@@ -280,8 +280,12 @@ func (b *batchReader) batch() (*colstats.Batch, error) {
 		StatsJSON:  b.arrays[b.g.stats],
 		Demands:    make([]colstats.RawDemand, len(b.g.demands)),
 	}
-	if raw.NumRecords != nil {
-		raw.HasStruct = valid(raw.NumRecords, b.kept)
+	// Without numRecords a struct says next to nothing, and some writers make one of nulls where there is none.
+	for i := range b.kept {
+		parsed := raw.NumRecords != nil && raw.NumRecords.IsValid(i)
+		if parsed || raw.StatsJSON == nil || raw.StatsJSON.IsNull(i) {
+			raw.HasStruct[i/64] |= 1 << (i % 64)
+		}
 	}
 	for i := range b.g.demands {
 		d, r := &b.g.demands[i], &raw.Demands[i]

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -249,6 +251,24 @@ func (s *Snapshot) batch(layout *colstats.Layout, o colstats.Options, c *chunk) 
 // Adds yields the adds of the snapshot in log order, whole. Each is the caller's.
 func (s *Snapshot) Adds(ctx context.Context) iter.Seq2[*action.Add, error] {
 	return actions[*action.Add](ctx, s, s.replay.adds, (*checkpoint.Checkpoint).Adds)
+}
+
+// State presents the snapshot as what a checkpoint of it holds. The snapshot must stay open while that is written.
+func (s *Snapshot) State(ctx context.Context) (*checkpoint.State, error) {
+	table, err := s.Table()
+	if err != nil {
+		return nil, err
+	}
+	state := &checkpoint.State{
+		Version: s.Version, Protocol: s.Protocol, Metadata: s.Metadata, Table: table, Adds: s.Adds(ctx), Removes: s.Removes(ctx),
+	}
+	for _, id := range slices.Sorted(maps.Keys(s.Txns)) {
+		state.Others = append(state.Others, s.Txns[id])
+	}
+	for _, domain := range slices.Sorted(maps.Keys(s.Domains)) {
+		state.Others = append(state.Others, s.Domains[domain])
+	}
+	return state, nil
 }
 
 // Removes yields the tombstones of the snapshot in log order. Each is the caller's.
