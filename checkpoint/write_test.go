@@ -201,13 +201,13 @@ func weaker(was, is string) bool {
 	if len(w) != len(i) || w[0] != i[0] {
 		return false
 	}
-	for n := 1; n <= 2; n++ { // NoNull and AllNull; MayNaN stays
+	for n := 1; n <= 2; n++ { // NoNull and AllNull; MayNaN matters beside bounds only, and stays there
 		if i[n] == "true" && w[n] != "true" {
 			return false
 		}
 	}
-	if i[3] != w[3] || !bounded {
-		return i[3] == w[3]
+	if !bounded || i[3] != w[3] {
+		return !bounded
 	}
 	w, i = strings.Split(strings.Trim(wasBounds, "]"), ","), strings.Split(strings.Trim(isBounds, "]"), ",")
 	return len(w) == 2 && len(i) == 2 &&
