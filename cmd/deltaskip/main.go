@@ -78,9 +78,16 @@ func commandPrefix(root *cobra.Command, args []string) string {
 	return cmd.Name() + " "
 }
 
-// oneLine joins the lines of an error so that scripts that read stderr line by line get one.
+// oneLine joins the lines of an error so that scripts that read stderr line by line get one. A caret that points into the line
+// above it would point nowhere and is left out: the text says the column.
 func oneLine(err error) string {
-	return strings.Join(strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
+	var parts []string
+	for line := range strings.Lines(err.Error()) {
+		if line = strings.TrimSpace(line); line != "" && strings.Trim(line, "^") != "" {
+			parts = append(parts, line)
+		}
+	}
+	return strings.Join(parts, " ")
 }
 
 // app holds what the commands share: where output goes and the persistent flags.
