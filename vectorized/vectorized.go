@@ -162,6 +162,32 @@ func (p *Program) Eval(b *colstats.Batch, s *Scratch) (result Result, err error)
 	return Result{Partition: s.partition, May: s.may}, nil
 }
 
+// EvalEach is [Program.Eval] read by read: it sets dst[i] to the files that read i may match, one bit per file. dst must hold
+// one bitmap for each read, which may be nil: those that are large enough are used again.
+func (p *Program) EvalEach(dst [][]uint64, b *colstats.Batch, s *Scratch) (err error) {
+	defer recoverTo(&err)
+	if err := s.run.start(p, b); err != nil {
+		return err
+	}
+	r := &s.run
+	words := (r.n + 63) / 64
+	s.partition = grow(s.partition, words)
+	for i := range p.reads {
+		dst[i] = grow(dst[i], words)
+	}
+	for files, ok := r.next(chunkFiles); ok; files, ok = r.next(chunkFiles) {
+		partition := window(s.partition, r.lo, r.hi)
+		if err := r.partitions(partition, files); err != nil { // of whichever read
+			return err
+		}
+		for i, read := range p.reads {
+			r.answer(partition, read.partition, files)
+			r.answer(window(dst[i], r.lo, r.hi), read.data, partition)
+		}
+	}
+	return nil
+}
+
 // grow returns a slice of n words, reusing s if it is large enough.
 func grow(s []uint64, n int) []uint64 {
 	if cap(s) < n {
