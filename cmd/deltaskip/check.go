@@ -81,7 +81,7 @@ func (a *app) check(ctx context.Context, dir string, f checkFlags) error {
 	if err != nil {
 		return err
 	}
-	t, err := a.openTable(ctx, dir, txn.ReadVersion)
+	t, err := a.openTable(ctx, dir, moment{version: txn.ReadVersion})
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ import (
 type filesFlags struct {
 	where      []string
 	queries    string
-	version    int64
+	at         moment
 	nanOrdered bool
 	first      bool
 	count      bool
@@ -64,7 +64,7 @@ may match.`,
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.where, "where", nil, "predicate in Spark `SQL`; several are alternatives (OR)")
 	flags.StringVar(&f.queries, "queries", "", ``+"`FILE`"+` of JSON lines {"id","predicate"} to answer one by one; - is standard input`)
-	flags.Int64Var(&f.version, "version", latest, "table version; the latest by default")
+	f.at.addTo(flags)
 	flags.BoolVar(&f.nanOrdered, "nan-ordered", false, "trust that the writer let NaN count for the maximum, as Spark does")
 	flags.BoolVar(&f.first, "first", false, "stop at the first file in log order")
 	flags.BoolVar(&f.count, "count", false, "print only how many files")
@@ -74,7 +74,7 @@ may match.`,
 }
 
 func (a *app) files(ctx context.Context, table string, f filesFlags) error {
-	t, err := a.openTable(ctx, table, f.version)
+	t, err := a.openTable(ctx, table, f.at)
 	if err != nil {
 		return err
 	}
@@ -336,30 +336,48 @@ type errorClass struct {
 // maxQueryBytes bounds a line of a queries file.
 const maxQueryBytes = 16 << 20
 
-func (a *app) answerQueries(ctx context.Context, t *table, f filesFlags) error {
-	in := io.Reader(os.Stdin)
-	if f.queries != "-" {
-		file, err := os.Open(f.queries)
-		if err != nil {
-			return err
+// readQueries yields the queries of a file, or of standard input for -. After an error nothing follows.
+func readQueries(name string) iter.Seq2[query, error] {
+	return func(yield func(query, error) bool) {
+		in := io.Reader(os.Stdin)
+		if name != "-" {
+			file, err := os.Open(name)
+			if err != nil {
+				yield(query{}, err)
+				return
+			}
+			defer file.Close()
+			in = file
 		}
-		defer file.Close()
-		in = file
-	}
-	return buffered(a.stdout, func(w *bufio.Writer) error {
 		lines := bufio.NewScanner(in)
 		lines.Buffer(nil, maxQueryBytes)
-		bar := a.progress(-1, "queries")
 		for n := 1; lines.Scan(); n++ {
 			if len(strings.TrimSpace(lines.Text())) == 0 {
 				continue
 			}
 			var q query
 			if err := json.Unmarshal(lines.Bytes(), &q); err != nil {
-				return fmt.Errorf("%s line %d: not a query: %w", f.queries, n, err)
+				yield(query{}, fmt.Errorf("%s line %d: not a query: %w", name, n, err))
+				return
+			}
+			if !yield(q, nil) {
+				return
+			}
+		}
+		if err := lines.Err(); err != nil {
+			yield(query{}, fmt.Errorf("%s: %w", name, err))
+		}
+	}
+}
+
+func (a *app) answerQueries(ctx context.Context, t *table, f filesFlags) error {
+	return buffered(a.stdout, func(w *bufio.Writer) error {
+		bar := a.progress(-1, "queries")
+		for q, err := range readQueries(f.queries) {
+			if err != nil {
+				return err
 			}
 			ans := answer{ID: q.ID}
-			var err error
 			if ans.Candidates, err = answerOne(ctx, t, q.Predicate, f); err != nil {
 				if ans.Error = predicateError(err); ans.Error == nil {
 					return fmt.Errorf("query %v: %w", q.ID, err)
@@ -369,9 +387,6 @@ func (a *app) answerQueries(ctx context.Context, t *table, f filesFlags) error {
 				return err
 			}
 			_ = bar.Add(1)
-		}
-		if err := lines.Err(); err != nil {
-			return fmt.Errorf("%s: %w", f.queries, err)
 		}
 		return bar.Finish()
 	})

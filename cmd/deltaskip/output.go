@@ -2,9 +2,12 @@ package main
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/goccy/go-json"
 	"github.com/schollz/progressbar/v3"
@@ -40,4 +43,40 @@ func (a *app) progress(total int64, what string) *progressbar.ProgressBar {
 		progressbar.OptionThrottle(time.Second),
 		progressbar.OptionClearOnFinish(),
 	)
+}
+
+// width is how many columns of a terminal text may take.
+const width = 100
+
+// wrap writes text in lines of up to width columns, after indent spaces, and where a line goes on, hanging more. Words that are
+// longer stay whole: a path that is cut cannot be copied.
+func wrap(w *bufio.Writer, indent, hanging int, text string) {
+	for line := range strings.SplitSeq(text, "\n") {
+		column := 0
+		for i, word := range strings.Split(line, " ") {
+			n := utf8.RuneCountInString(word)
+			switch {
+			case i == 0:
+				column = indent
+				w.WriteString(strings.Repeat(" ", indent))
+			case column+1+n > width:
+				column = indent + hanging
+				w.WriteString("\n" + strings.Repeat(" ", column))
+			default:
+				column++
+				w.WriteByte(' ')
+			}
+			w.WriteString(word)
+			column += n
+		}
+		w.WriteByte('\n')
+	}
+}
+
+// count says how many there are of a thing: "1 file", "3 files".
+func count[N ~int | ~int64](n N, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }

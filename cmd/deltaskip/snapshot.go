@@ -16,7 +16,7 @@ import (
 )
 
 func (a *app) snapshotCommand() *cobra.Command {
-	var version int64
+	var at moment
 	cmd := &cobra.Command{
 		Use:   "snapshot TABLE",
 		Short: "Show the table at a version: protocol, metadata, files",
@@ -27,7 +27,7 @@ vector, sorted by path.`,
   deltaskip snapshot ./events --version 3 --format json`,
 		Args: oneTable,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			t, err := a.openTable(cmd.Context(), args[0], version)
+			t, err := a.openTable(cmd.Context(), args[0], at)
 			if err != nil {
 				return err
 			}
@@ -38,7 +38,7 @@ vector, sorted by path.`,
 			return a.printSnapshotText(cmd.Context(), t.snapshot)
 		},
 	}
-	cmd.Flags().Int64Var(&version, "version", latest, "table version; the latest by default")
+	at.addTo(cmd.Flags())
 	return cmd
 }
 

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"github.com/deltaskip/deltaskip/deltalog"
 	"github.com/deltaskip/deltaskip/logstore"
 	"github.com/deltaskip/deltaskip/predicate"
@@ -14,6 +16,35 @@ import (
 
 // latest is the --version that stands for the newest one.
 const latest = -1
+
+// A moment says which state of a table a command is about: the flags --version and --timestamp.
+type moment struct {
+	version   int64
+	timestamp string
+}
+
+func (m *moment) addTo(flags *pflag.FlagSet) {
+	flags.Int64Var(&m.version, "version", latest, "table version; the latest by default")
+	flags.StringVar(&m.timestamp, "timestamp", "", "the table as of this `TIME`, such as '2026-01-31 12:00:00'; --zone says where")
+}
+
+func (m *moment) options(zone *time.Location) (at deltalog.SnapshotOptions, err error) {
+	switch {
+	case m.version < latest:
+		return at, usagef("--version %d: versions begin at 0", m.version)
+	case m.version != latest && m.timestamp != "":
+		return at, usagef("give --version or --timestamp, not both")
+	case m.version != latest:
+		at.Version = &m.version
+	case m.timestamp != "":
+		v, err := predicate.CastValue(predicate.StringOf(m.timestamp), schema.Type{Kind: schema.Timestamp}, &predicate.Env{Zone: zone})
+		if err != nil {
+			return at, usagef("--timestamp %q: give a time such as '2026-01-31 12:00:00' or 2026-01-31T12:00:00Z", m.timestamp)
+		}
+		at.Time = time.UnixMicro(v.I)
+	}
+	return at, nil
+}
 
 // A table is an open table at one version.
 type table struct {
@@ -24,14 +55,15 @@ type table struct {
 	zone     *time.Location
 }
 
-// openTable opens the table in folder dir at a version, or at the latest.
-func (a *app) openTable(ctx context.Context, dir string, version int64) (_ *table, err error) {
+// openTable opens the table in folder dir at a moment.
+func (a *app) openTable(ctx context.Context, dir string, m moment) (_ *table, err error) {
 	zone, err := a.location()
 	if err != nil {
 		return nil, err
 	}
-	if version < latest {
-		return nil, usagef("--version %d: versions begin at 0", version)
+	at, err := m.options(zone)
+	if err != nil {
+		return nil, err
 	}
 	store, err := logstore.OpenLocal(dir)
 	if err != nil {
@@ -43,10 +75,6 @@ func (a *app) openTable(ctx context.Context, dir string, version int64) (_ *tabl
 			err = errors.Join(fmt.Errorf("%s: %w", dir, err), store.Close())
 		}
 	}()
-	var at deltalog.SnapshotOptions
-	if version != latest {
-		at.Version = &version
-	}
 	if t.snapshot, err = t.log.Snapshot(ctx, at); err != nil {
 		return nil, err
 	}
