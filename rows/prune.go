@@ -2,6 +2,7 @@ package rows
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -43,25 +44,81 @@ func summarise(min, max []byte, nullCount, rows int64) summary {
 }
 
 // prune returns the parts of row group g, which holds the given rows, that some read may match, going by the statistics in
-// the file's footer.
+// the file's footer and then by its page index.
 func (s *scan) prune(g int, rows stretch) ([]part, error) {
+	chunks := make([]*leaf.Chunk, len(s.columns)) // nil for columns that are not read, or of no single value a row
 	sums := make([][]summary, len(s.columns))
 	for i := range s.columns {
 		c := &s.columns[i]
-		sums[i] = []summary{{nulls: someNull}}
-		switch {
-		case c.Partition:
-		case c.leaf == nil:
-			sums[i][0].nulls = allNull
-		case c.ordered:
-			chunks, err := s.parquet.Chunks(g, c.leaf)
-			if err != nil {
-				return nil, fmt.Errorf("column %s: %w", c, err)
-			}
-			sums[i][0] = summarise(chunks[0].Min, chunks[0].Max, chunks[0].Nulls, chunks[0].Entries)
+		sums[i] = []summary{c.unread()}
+		if !c.ordered || c.leaf == nil {
+			continue
+		}
+		found, err := s.parquet.Chunks(g, c.leaf)
+		if err != nil {
+			return nil, fmt.Errorf("column %s: %w", c, err)
+		}
+		chunks[i] = &found[0]
+		sums[i][0] = summarise(found[0].Min, found[0].Max, found[0].Nulls, found[0].Entries)
+	}
+	parts, err := s.judge([]stretch{rows}, sums)
+	if err != nil || len(parts) == 0 {
+		return parts, err
+	}
+	return s.prunePages(rows, parts, chunks)
+}
+
+// unread is what is known about a column without reading it. The value of a partition column is told apart.
+func (c *column) unread() summary {
+	if c.leaf == nil && !c.Partition {
+		return summary{nulls: allNull}
+	}
+	return summary{nulls: someNull}
+}
+
+// prunePages cuts a row group, of which the parts may match as far as its footer knows, at the ends of its pages. Those of
+// different columns end at different rows, so a stretch lies within one page of each.
+func (s *scan) prunePages(rows stretch, parts []part, chunks []*leaf.Chunk) ([]part, error) {
+	pages := make([][]leaf.Page, len(chunks))
+	cuts := []int64{0, rows.end - rows.first}
+	for i, c := range chunks {
+		if c == nil {
+			continue
+		}
+		var err error
+		if pages[i], err = s.parquet.Pages(c); err != nil {
+			return nil, err
+		}
+		for _, p := range pages[i] {
+			cuts = append(cuts, p.First)
 		}
 	}
-	return s.judge([]stretch{rows}, sums)
+	slices.Sort(cuts)
+	cuts = slices.Compact(cuts)
+	n := len(cuts) - 1
+	if n == 1 || n > colstats.MaxBatchLen {
+		return parts, nil
+	}
+	stretches := make([]stretch, n)
+	for j := range stretches {
+		stretches[j] = stretch{rows.first + cuts[j], rows.first + cuts[j+1]}
+	}
+	sums := make([][]summary, len(chunks))
+	for i := range chunks {
+		page := 0
+		for _, cut := range cuts[:n] {
+			sum := s.columns[i].unread()
+			if len(pages[i]) > 0 {
+				for cut >= pages[i][page].First+pages[i][page].Rows {
+					page++
+				}
+				p := &pages[i][page]
+				sum = summarise(p.Min, p.Max, p.Nulls, p.Rows)
+			}
+			sums[i] = append(sums[i], sum)
+		}
+	}
+	return s.judge(stretches, sums)
 }
 
 // judge asks each read which of the stretches it may match. sums holds what is known about them, by column.
@@ -83,7 +140,11 @@ func (s *scan) judge(stretches []stretch, sums [][]summary) ([]part, error) {
 	}
 	kept := parts[:0]
 	for _, p := range parts {
-		if len(p.reads) > 0 {
+		switch last := len(kept) - 1; {
+		case len(p.reads) == 0:
+		case last >= 0 && kept[last].end == p.first && slices.Equal(kept[last].reads, p.reads):
+			kept[last].end = p.end
+		default:
 			kept = append(kept, p)
 		}
 	}

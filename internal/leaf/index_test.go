@@ -21,7 +21,11 @@ func writeIndexed(t testing.TB, values []*int64) []byte {
 	var out bytes.Buffer
 	w := file.NewParquetWriter(&out, root, file.WithWriterProps(parquet.NewWriterProperties(
 		parquet.WithPageIndexEnabled(true), parquet.WithDataPageSize(64), parquet.WithBatchSize(8), parquet.WithDictionaryDefault(false))))
-	column, err := w.AppendRowGroup().NextColumn()
+	group, err := w.AppendRowGroupChecked()
+	if err != nil {
+		t.Fatal(err)
+	}
+	column, err := group.NextColumn()
 	if err != nil {
 		t.Fatal(err)
 	}
