@@ -70,7 +70,39 @@ func (b *binder) arith(e *Arith, l, r Expr) (Expr, error) {
 	if l, r, err = b.castBoth(l, r, common); err != nil {
 		return nil, err
 	}
-	return &Arith{Op: e.Op, L: l, R: r, Try: e.Try, Typ: common}, nil
+	return b.reassociated(&Arith{Op: e.Op, L: l, R: r, Try: e.Try, Typ: common})
+}
+
+// reassociated brings the constants of a chain of integer additions, or of multiplications, together, as Spark's optimiser does
+// (ReorderAssociativeOperator): i + 1 + 2 is i + 3, and i + 2147483647 + 1 an error.
+func (b *binder) reassociated(e *Arith) (Expr, error) {
+	if e.Try || e.Op != Add && e.Op != Mul || !integral(e.Typ.Kind) {
+		return e, nil
+	}
+	literal, ok := e.R.(*Literal)
+	inner, okInner := e.L.(*Arith)
+	if !ok {
+		literal, ok = e.L.(*Literal)
+		inner, okInner = e.R.(*Arith)
+	}
+	if !ok || !okInner || inner.Try || inner.Op != e.Op || inner.Typ != e.Typ {
+		return e, nil
+	}
+	x, constant := inner.L, inner.R
+	if _, ok := x.(*Literal); ok {
+		x, constant = constant, x
+	}
+	if _, ok := constant.(*Literal); !ok {
+		return e, nil
+	}
+	sum, err := b.fold(&Arith{Op: e.Op, L: constant, R: literal, Typ: e.Typ})
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := sum.(*Literal); !ok {
+		return e, nil // the sum overflows under a guard
+	}
+	return &Arith{Op: e.Op, L: x, R: sum, Typ: e.Typ}, nil
 }
 
 // datetimeArith types + and - with a date, a timestamp or an interval; it returns nil where there is none

@@ -537,10 +537,10 @@ func (b *binder) like(e *Like) (Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, operand := range []*Expr{&x, &pattern} {
+	for i, operand := range []*Expr{&x, &pattern} {
 		t := (*operand).Type()
 		switch {
-		case t.Kind == schema.String && t.Collation != "" && t.Collation != "UTF8_LCASE":
+		case t.Kind == schema.String && i == 0 && t.Collation != "" && t.Collation != "UTF8_LCASE":
 			return nil, &BindError{Class: "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", Message: fmt.Sprintf("LIKE does not take strings of the collation %s", t.Collation)}
 		case t.Kind == schema.String:
 			continue
@@ -550,9 +550,6 @@ func (b *binder) like(e *Like) (Expr, error) {
 		if *operand, err = b.cast(*operand, stringType, false); err != nil {
 			return nil, err
 		}
-	}
-	if _, err := collations(x, pattern); err != nil {
-		return nil, err
 	}
 	return &Like{X: x, Pattern: pattern, Escape: e.Escape, Fold: e.Fold}, nil
 }

@@ -1,7 +1,11 @@
 package predicate
 
 import (
+	"errors"
+	"os"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/deltaskip/deltaskip/schema"
 )
@@ -68,4 +72,50 @@ func TestBindPrints(t *testing.T) {
 			t.Errorf("%s:\n got %s\nwant %s", sql, got, want)
 		}
 	}
+}
+
+// TestBindingAgainstSpark binds the expressions of testdata/binding.tsv over testTable's columns. A line is an expression,
+// or a filter after WHERE, and the type that Spark 4.1 gives it, or ! and the class of its error. A third column says how we differ on
+// purpose: our answer, or "opaque" where the expression is of a type that we don't know.
+func TestBindingAgainstSpark(t *testing.T) {
+	data, err := os.ReadFile("testdata/binding.tsv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := testTable(t)
+	for line := range strings.Lines(string(data)) {
+		columns := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		want := columns[len(columns)-1]
+		if got := binding(columns[0], table); got != want {
+			t.Errorf("%s\n got %s\nwant %s", columns[0], got, want)
+		}
+	}
+}
+
+func binding(sql string, table *schema.Table) string {
+	filter, isFilter := strings.CutPrefix(sql, "WHERE ")
+	e, err := Parse(filter, ParseOptions{})
+	var syntax *SyntaxError
+	if errors.As(err, &syntax) {
+		return "!" + syntax.Class
+	}
+	env := Env{Now: time.Date(2024, 2, 29, 12, 0, 0, 0, time.UTC)}
+	if err == nil && isFilter {
+		var p *Predicate
+		if p, err = Bind(e, table, env); err == nil {
+			e = p.Root
+		}
+	} else if err == nil {
+		e, err = (&binder{table: table, env: &env}).bind(e)
+	}
+	var rejected *BindError
+	switch {
+	case errors.As(err, &rejected):
+		return "!" + rejected.Class
+	case err != nil:
+		return "?" + err.Error()
+	case e.Type().Kind == schema.Invalid:
+		return "opaque"
+	}
+	return e.Type().String()
 }

@@ -317,6 +317,9 @@ func resolveConcat(args []Expr) ([]schema.Type, schema.Type, error) {
 	if len(args) == 0 {
 		return nil, schema.Type{Kind: schema.String}, nil
 	}
+	if t := args[0].Type(); t.Kind == schema.Array {
+		return nil, t, &UnsupportedError{Reason: "arrays are not evaluated"}
+	}
 	return texts(len(args), 0)(args)
 }
 
