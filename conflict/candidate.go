@@ -11,7 +11,8 @@ import (
 type candidate struct {
 	// What stays.
 	txn                  *Transaction
-	table                string // for messages
+	table                string          // for messages
+	known                map[string]bool // table features that the writer honours
 	isolation            Isolation
 	blind                bool
 	changesMetadata      bool
@@ -46,7 +47,7 @@ type partitionColumn struct{ logical, physical string }
 const noMark = -1
 
 // newCandidate checks a transaction and prepares it for its first winner.
-func newCandidate(t *Transaction, table string) (*candidate, error) {
+func (checker *Checker) newCandidate(t *Transaction) (*candidate, error) {
 	if err := t.validate(); err != nil {
 		return nil, err
 	}
@@ -55,7 +56,7 @@ func newCandidate(t *Transaction, table string) (*candidate, error) {
 		return nil, err
 	}
 	c := &candidate{
-		txn: t, table: table, blind: blind,
+		txn: t, table: checker.o.Table, known: checker.features, blind: blind,
 		read: readState{features: supported(t.Protocol), files: map[string]*ReadFile{}},
 		next: t.ReadVersion + 1, info: &action.CommitInfo{}, actions: slices.Clone(t.Actions),
 		protocol: t.Protocol, metadata: t.Metadata, mark: noMark, appIDs: t.ReadAppIDs,

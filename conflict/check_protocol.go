@@ -6,9 +6,9 @@ import (
 	"github.com/deltaskip/deltaskip/action"
 )
 
-// checkProtocol compares the winner's protocol with the one that was read and adopts it. known are the table features
-// that this writer honours. Features that only work through metadata are not looked at here: see checkMetadata.
-func checkProtocol(c *candidate, w *winner, known map[string]bool) error {
+// checkProtocol compares the winner's protocol with the one that was read and adopts it. Features that
+// only work through metadata are not looked at here: see checkMetadata.
+func checkProtocol(c *candidate, w *winner) error {
 	own := first[*action.Protocol](c.actions)
 	if own != nil && w.Protocol == nil {
 		// Dropping a feature was allowed because nothing used it; the winner may.
@@ -22,7 +22,7 @@ func checkProtocol(c *candidate, w *winner, known map[string]bool) error {
 	if p := w.Protocol; p.MinReaderVersion > listingReader || p.MinWriterVersion > listingWriter {
 		return c.conflict(w, UnsupportedFeature, FeatureUnknown)
 	}
-	if unknown := missingFrom(known, w.Protocol); len(unknown) > 0 {
+	if unknown := missingFrom(c.known, w.Protocol); len(unknown) > 0 {
 		return c.featureConflict(w, UnsupportedFeature, FeatureUnknown, unknown[0])
 	}
 	if own != nil {

@@ -88,7 +88,7 @@ func (c *Checker) CheckMany(ctx context.Context, txns []*Transaction, last int64
 	runs := make([]*run, 0, len(txns))
 	from := int64(math.MaxInt64)
 	for i, txn := range txns {
-		t, err := newCandidate(txn, c.o.Table)
+		t, err := c.newCandidate(txn)
 		if err != nil {
 			results[i] = Result{Err: err}
 			continue
@@ -232,6 +232,15 @@ func (c *Checker) step(ctx context.Context, runs []*run, w *winner) {
 	group.Wait()
 }
 
+// The checks and rewritings of a winner, in Delta's order, around that of the files it added.
+var (
+	beforeFiles = []func(*candidate, *winner) error{
+		checkProtocol, checkMetadata, checkAddedFeatures, checkDomains, checkTxn,
+		rebaseBackfill, rebaseRowIDs, rebaseRowVersions, rebaseTypeWidening,
+	}
+	afterFiles = []func(*candidate, *winner) error{checkRemovedFiles, rebaseTimestamp}
+)
+
 // against checks the loser against one winner and rebases it. It returns a [*Conflict] or, where there is no answer, any
 // other error.
 func (c *Checker) against(ctx context.Context, t *candidate, w *winner) (err error) {
@@ -256,23 +265,17 @@ func (c *Checker) against(ctx context.Context, t *candidate, w *winner) (err err
 	}
 	t.counts.Winners++
 	t.counts.BytesDecoded += w.Entry.Size
-	var skipped *NoConflict
-	steps := [...]func() error{
-		func() error { return checkProtocol(t, w, c.features) },
-		func() error { return checkMetadata(t, w) },
-		func() error { return checkAddedFeatures(t, w) },
-		func() error { return checkDomains(t, w) },
-		func() error { return checkTxn(t, w) },
-		func() error { return rebaseBackfill(t, w) },
-		func() error { return rebaseRowIDs(t, w) },
-		func() error { return rebaseRowVersions(t, w) },
-		func() error { return rebaseTypeWidening(t, w) },
-		func() (err error) { skipped, err = c.checkAddedFiles(ctx, t, w); return err },
-		func() error { return checkRemovedFiles(t, w) },
-		func() error { return rebaseTimestamp(t, w) },
+	for _, check := range beforeFiles {
+		if err := check(t, w); err != nil {
+			return err
+		}
 	}
-	for _, step := range steps {
-		if err := step(); err != nil {
+	skipped, err := c.checkAddedFiles(ctx, t, w)
+	if err != nil {
+		return err
+	}
+	for _, check := range afterFiles {
+		if err := check(t, w); err != nil {
 			return err
 		}
 	}

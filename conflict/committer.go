@@ -163,7 +163,7 @@ type member struct {
 
 // prepare makes a transaction ready for its first attempt.
 func (c *Committer) prepare(ctx context.Context, txn *Transaction) (*member, error) {
-	t, err := newCandidate(txn, c.o.Table)
+	t, err := c.checker.newCandidate(txn)
 	if err != nil {
 		return nil, err
 	}

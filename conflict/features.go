@@ -63,28 +63,36 @@ const (
 	listingWriter = 7
 )
 
-// supported returns the names of the features that a protocol supports, listed or implied by its versions.
+// supports reports whether a protocol supports a feature: lists it, or implies it by its versions.
+func supports(p *action.Protocol, name string) bool {
+	if p == nil {
+		return false
+	}
+	if slices.Contains(p.WriterFeatures, name) || slices.Contains(p.ReaderFeatures, name) {
+		return true
+	}
+	f := features[name]
+	byReader := f.reader == 0 || p.MinReaderVersion < listingReader && p.MinReaderVersion >= f.reader
+	byWriter := f.writer != 0 && p.MinWriterVersion < listingWriter && p.MinWriterVersion >= f.writer
+	return byReader && byWriter
+}
+
+// supported returns the names of all features that a protocol supports.
 func supported(p *action.Protocol) map[string]bool {
 	names := map[string]bool{}
 	if p == nil {
 		return names
 	}
-	for _, list := range [][]string{p.ReaderFeatures, p.WriterFeatures} {
-		for _, name := range list {
-			names[name] = true
-		}
+	for _, name := range slices.Concat(p.ReaderFeatures, p.WriterFeatures) {
+		names[name] = true
 	}
-	for name, f := range features {
-		byReader := f.reader == 0 || p.MinReaderVersion < listingReader && p.MinReaderVersion >= f.reader
-		byWriter := f.writer != 0 && p.MinWriterVersion < listingWriter && p.MinWriterVersion >= f.writer
-		if byReader && byWriter {
+	for name := range features {
+		if supports(p, name) {
 			names[name] = true
 		}
 	}
 	return names
 }
-
-func supports(p *action.Protocol, name string) bool { return supported(p)[name] }
 
 // missingFrom returns the features of p that are not in names, in alphabetical order.
 func missingFrom(names map[string]bool, p *action.Protocol) []string {

@@ -194,9 +194,12 @@ func each[T any](
 		if !yield(out, err) || err != nil {
 			return
 		}
+		if b, err, ok = step(); !ok {
+			return
+		}
 		rest := func(context.Context) iter.Seq2[*colstats.Batch, error] {
 			return func(yield func(*colstats.Batch, error) bool) {
-				for b, err, ok := step(); ok; b, err, ok = step() {
+				for ; ok; b, err, ok = step() {
 					if err != nil {
 						yield(nil, err)
 						return
