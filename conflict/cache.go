@@ -51,10 +51,29 @@ func NewWinnerCache(bytes int64) *WinnerCache {
 	return &WinnerCache{budget: bytes, entries: map[cacheKey]*list.Element{}, tables: map[string]*schema.Table{}}
 }
 
-// winner returns a commit from the cache, or from read. The caller releases it.
-func (c *WinnerCache) winner(ctx context.Context, table any, f deltalog.CommitFile, read func() (*deltalog.Commit, error)) (*winner, error) {
+func keyOfCommit(table any, f deltalog.CommitFile) cacheKey {
 	key := cacheKey{table, f.Entry}
 	key.entry.ModTime = key.entry.ModTime.UTC() // one time has many zones
+	return key
+}
+
+// present returns a commit if it is in the cache, and nil otherwise. The caller releases it.
+func (c *WinnerCache) present(table any, f deltalog.CommitFile) *winner {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	element, ok := c.entries[keyOfCommit(table, f)]
+	if !ok || element.Value.(*cacheEntry).w == nil {
+		return nil
+	}
+	c.recent.MoveToFront(element)
+	w := element.Value.(*cacheEntry).w
+	w.retain()
+	return w
+}
+
+// winner returns a commit from the cache, or from read. The caller releases it.
+func (c *WinnerCache) winner(ctx context.Context, table any, f deltalog.CommitFile, read func() (*deltalog.Commit, error)) (*winner, error) {
+	key := keyOfCommit(table, f)
 	for {
 		c.mu.Lock()
 		element, ok := c.entries[key]

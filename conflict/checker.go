@@ -168,7 +168,8 @@ func (c *Checker) follow(ctx context.Context, runs []*run, winners iter.Seq2[*wi
 	return reading
 }
 
-// winners reads commits, some ahead of their turn, with what the runs will ask of their files. Who gets a winner releases it.
+// winners yields commits with what the runs will ask of their files: those that are in the cache at once, the others read
+// some ahead of their turn. Who gets a winner releases it.
 func (c *Checker) winners(ctx context.Context, runs []*run, files []deltalog.CommitFile) iter.Seq2[*winner, error] {
 	questions := make([]*question, len(runs)) // as of now: adopting metadata may change them
 	for i, r := range runs {
@@ -176,38 +177,68 @@ func (c *Checker) winners(ctx context.Context, runs []*run, files []deltalog.Com
 			questions[i] = c.asks(r.candidate)
 		}
 	}
-	source := func(context.Context) iter.Seq2[deltalog.CommitFile, error] {
-		return func(yield func(deltalog.CommitFile, error) bool) {
-			for _, f := range files {
-				if !yield(f, nil) {
-					return
+	each := func(w *winner, do func(q *question) bool) bool {
+		for i, q := range questions {
+			if q != nil && runs[i].candidate.countsAdds(w) && !do(q) {
+				return false
+			}
+		}
+		return true
+	}
+	read := func(ctx context.Context, f deltalog.CommitFile) (*winner, error) {
+		w, err := c.o.Cache.winner(ctx, c.cacheTable(), f, func() (*deltalog.Commit, error) { return c.log.Commit(ctx, f.Version) })
+		if err == nil {
+			each(w, func(q *question) bool {
+				// A failure is met again, and dealt with, when it is the winner's turn.
+				_, _ = w.batches(ctx, q, c.colstats())
+				return true
+			})
+		}
+		return w, err
+	}
+	return func(yield func(*winner, error) bool) {
+		rest := files
+		for ; len(rest) > 0; rest = rest[1:] {
+			w := c.o.Cache.present(c.cacheTable(), rest[0])
+			if w == nil {
+				break
+			}
+			if !each(w, w.hasDecoded) {
+				w.release()
+				break
+			}
+			if err := ctx.Err(); err != nil {
+				w.release()
+				yield(nil, err)
+				return
+			}
+			if !yield(w, nil) {
+				return
+			}
+		}
+		source := func(context.Context) iter.Seq2[deltalog.CommitFile, error] {
+			return func(yield func(deltalog.CommitFile, error) bool) {
+				for _, f := range rest {
+					if !yield(f, nil) {
+						return
+					}
 				}
 			}
 		}
-	}
-	read := func(ctx context.Context, f deltalog.CommitFile) (*winner, error) {
-		w, err := c.winner(ctx, f)
-		if err != nil {
-			return nil, err
-		}
-		for i, q := range questions {
-			if q != nil && runs[i].candidate.countsAdds(w) {
-				// A failure is met again, and dealt with, when it is the winner's turn.
-				_, _ = w.batches(ctx, q, c.colstats())
+		for w, err := range ordered.Map(ctx, c.o.Workers, source, read, (*winner).release) {
+			if !yield(w, err) {
+				return
 			}
 		}
-		return w, nil
 	}
-	return ordered.Map(ctx, c.o.Workers, source, read, (*winner).release)
 }
 
-// winner reads one commit, or finds it in the cache.
-func (c *Checker) winner(ctx context.Context, f deltalog.CommitFile) (*winner, error) {
-	var table any = c.o.Table
-	if table == "" {
-		table = c.log.Store()
+// cacheTable tells the table apart from others in the cache.
+func (c *Checker) cacheTable() any {
+	if c.o.Table != "" {
+		return c.o.Table
 	}
-	return c.o.Cache.winner(ctx, table, f, func() (*deltalog.Commit, error) { return c.log.Commit(ctx, f.Version) })
+	return c.log.Store()
 }
 
 // step checks every run against one winner, some at once.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 
@@ -113,17 +112,6 @@ func bindRead(r Read, table *schema.Table, env predicate.Env) (whole, partition 
 	return nil, partition, err
 }
 
-// each yields batches that somebody else owns.
-func each(batches []*colstats.Batch) iter.Seq2[*colstats.Batch, error] {
-	return func(yield func(*colstats.Batch, error) bool) {
-		for _, b := range batches {
-			if !yield(b, nil) {
-				return
-			}
-		}
-	}
-}
-
 // first returns the first of the winner's files that a question keeps.
 func (w *winner) first(ctx context.Context, q *question, o colstats.Options) (hit *vectorized.Hit, s vectorized.Stats, err error) {
 	defer recoverTo(&err)
@@ -138,7 +126,7 @@ func (w *winner) first(ctx context.Context, q *question, o colstats.Options) (hi
 	if err != nil {
 		return nil, s, err
 	}
-	return q.First(ctx, each(batches))
+	return q.FirstOf(ctx, batches)
 }
 
 // row returns the batch that holds the i-th of the winner's files, and its row there.

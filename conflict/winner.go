@@ -90,6 +90,13 @@ func (w *winner) batches(ctx context.Context, q *question, o colstats.Options) (
 	return d.batches, nil
 }
 
+// hasDecoded reports whether batches need only be looked up.
+func (w *winner) hasDecoded(q *question) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.decoded[q.key] != nil
+}
+
 func (w *winner) decode(ctx context.Context, layout *colstats.Layout, o colstats.Options) (batches []*colstats.Batch, err error) {
 	defer func() {
 		if err != nil {

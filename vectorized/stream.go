@@ -63,6 +63,21 @@ func (p *Program) First(ctx context.Context, src iter.Seq2[*colstats.Batch, erro
 	return nil, stats, nil
 }
 
+// FirstOf is [Program.First] over batches that are in memory. One batch is evaluated without starting anything.
+func (p *Program) FirstOf(ctx context.Context, batches []*colstats.Batch) (*Hit, Stats, error) {
+	if len(batches) == 1 && ctx.Err() == nil {
+		f, err := p.first(batches[0])
+		return f.hit, f.stats, err
+	}
+	return p.First(ctx, func(yield func(*colstats.Batch, error) bool) {
+		for _, b := range batches {
+			if !yield(b, nil) {
+				return
+			}
+		}
+	})
+}
+
 // firstOf is First for one batch.
 type firstOf struct {
 	hit   *Hit
