@@ -95,12 +95,18 @@ func (c *column) statistics(i int, in rows) conclusion {
 		return k
 	case in.hull:
 		return k | boundsCount
-	case nulls > records, records == 0: // writers add no file without rows: where one claims to be, nothing else is believed
+	case nulls > records, records == 0 && !c.empty(i):
 		return 0
 	case nulls == records:
 		return k | isAllNull
 	}
 	return k | boundsCount
+}
+
+// empty reports whether a row's claim to hold no rows is believed: Spark does add empty files, but a file that claims to be
+// one and has bounds is not. Where nobody looks for bounds, or writers keep none, nothing backs the claim.
+func (c *column) empty(i int) bool {
+	return c.demand.Bounds && c.demand.Column.Type.Kind != schema.Boolean && c.known[i]&(hasLower|hasUpper) == 0
 }
 
 // partition concludes from a partition value.
