@@ -73,11 +73,6 @@ func open(t testing.TB, table, txnFile string) (*deltalog.Log, *conflict.Transac
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
-		if v := recover(); v != nil {
-			t.Skipf("SKIPPED: reading checkpoints is not there yet (%v)", v)
-		}
-	}()
 	snapshot, err := log.Snapshot(context.Background(), deltalog.SnapshotOptions{Version: &txn.ReadVersion})
 	if err != nil {
 		t.Fatal(err)
