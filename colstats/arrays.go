@@ -19,7 +19,7 @@ func (c *column) arrays(mem memory.Allocator, bounded []uint64, n int) (lower, u
 		open := func(row int) bool { return isSet(bounded, row) && c.known[row]&hasUpper == 0 }
 		return c.lowerText.array(mem, c.arrow, n, nil), c.upperText.array(mem, c.arrow, n, open)
 	}
-	return c.narrowed(mem, c.lower[:n]), c.narrowed(mem, c.upper[:n])
+	return c.narrowed(mem, c.bounds[minimum][:n]), c.narrowed(mem, c.bounds[maximum][:n])
 }
 
 // narrowed makes an array of the column's type from integers, or from the bits of doubles.

@@ -46,8 +46,8 @@ type column struct {
 	prefix int           // characters from which writers cut a string's bounds
 
 	known                []uint8
-	nulls                []int64 // nullCount, or -1
-	lower, upper         []int64
+	nulls                []int64    // nullCount, or -1
+	bounds               [2][]int64 // minimum and maximum
 	lower128, upper128   []decimal128.Num
 	lowerText, upperText text
 }
@@ -106,7 +106,7 @@ func (c *column) grow(n int) {
 	c.nulls = grown(c.nulls, n)
 	switch c.class {
 	case integers, floats:
-		c.lower, c.upper = grown(c.lower, n), grown(c.upper, n)
+		c.bounds[minimum], c.bounds[maximum] = grown(c.bounds[minimum], n), grown(c.bounds[maximum], n)
 	case decimals:
 		c.lower128, c.upper128 = grown(c.lower128, n), grown(c.upper128, n)
 	case texts:
@@ -163,29 +163,19 @@ func (c *column) drop(row int, s side) {
 // setJSON takes a scalar of the statistics: a number or literal as its text, a string as its characters.
 func (c *column) setJSON(row int, s side, value []byte, quoted bool) {
 	if s == nullCount {
-		if !quoted {
-			if n, ok := parseInt(value); ok && n >= 0 {
-				c.nulls[row] = n
-			}
+		if n, ok := parseInt(value); ok && !quoted && n >= 0 {
+			c.nulls[row] = n
 		}
 		return
 	}
 	switch c.class {
 	case integers:
 		if lo, hi, ok := c.readInteger(value, quoted); ok {
-			if s == minimum {
-				c.setLower(row, lo)
-			} else {
-				c.setUpper(row, hi)
-			}
+			c.setSide(row, s, lo, hi)
 		}
 	case floats:
 		if lo, hi, ok := c.readFloat(value, quoted); ok {
-			if s == minimum {
-				c.setLower(row, int64(math.Float64bits(lo)))
-			} else {
-				c.setUpper(row, int64(math.Float64bits(hi)))
-			}
+			c.setSide(row, s, int64(math.Float64bits(lo)), int64(math.Float64bits(hi)))
 		}
 	case decimals:
 		if lo, hi, ok := c.readDecimal(value, quoted); ok {
@@ -198,14 +188,13 @@ func (c *column) setJSON(row int, s side, value []byte, quoted bool) {
 	}
 }
 
-func (c *column) setLower(row int, v int64) {
-	c.lower[row] = v
-	c.known[row] |= hasLower
-}
-
-func (c *column) setUpper(row int, v int64) {
-	c.upper[row] = v
-	c.known[row] |= hasUpper
+// setSide takes a minimum that is lo or a maximum that is hi.
+func (c *column) setSide(row int, s side, lo, hi int64) {
+	if s == maximum {
+		lo = hi
+	}
+	c.bounds[s][row] = lo
+	c.known[row] |= hasLower << s // hasUpper for the maximum
 }
 
 func (c *column) setDecimal(row int, s side, lo, hi decimal128.Num) {
@@ -242,7 +231,10 @@ func (c *column) setText(row int, s side, value []byte) {
 			tail = MaxString
 		}
 	}
-	t.bytes = append(append(t.bytes[:t.start(row)], value...), tail...)
+	t.bytes = append(t.bytes[:t.start(row)], value...)
+	if tail != "" {
+		t.bytes = append(t.bytes, tail...)
+	}
 	t.ends[row] = int32(len(t.bytes))
 	c.known[row] |= bit
 }
@@ -255,7 +247,7 @@ func (c *column) setText(row int, s side, value []byte) {
 // and ends in U+FFFD says no more than that the values start like it, or come before.
 func raisedMax(value []byte, prefix int) (stem []byte, tail string) {
 	const tieBreaker = "\uFFFD"
-	if len(value) <= prefix || !bytes.HasSuffix(value, []byte(tieBreaker)) || utf16Len(value) <= prefix {
+	if len(value) <= prefix || value[len(value)-1] != tieBreaker[2] || !bytes.HasSuffix(value, []byte(tieBreaker)) || utf16Len(value) <= prefix {
 		return value, ""
 	}
 	for bytes.HasSuffix(value, []byte(tieBreaker)) {
@@ -376,13 +368,13 @@ func (c *column) setPartition(row int, value []byte, zone *time.Location) {
 	switch c.class {
 	case integers:
 		if lo, hi, ok := partitionInteger(kind, value, zone); ok {
-			c.setLower(row, lo)
-			c.setUpper(row, hi)
+			c.setSide(row, minimum, lo, hi)
+			c.setSide(row, maximum, lo, hi)
 		}
 	case floats:
 		if lo, hi, ok := c.partitionFloat(value); ok {
-			c.setLower(row, int64(math.Float64bits(lo)))
-			c.setUpper(row, int64(math.Float64bits(hi)))
+			c.setSide(row, minimum, int64(math.Float64bits(lo)), 0)
+			c.setSide(row, maximum, 0, int64(math.Float64bits(hi)))
 		}
 	case decimals:
 		// A decimal that is not of the column's scale was not written by a writer of this schema.

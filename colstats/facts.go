@@ -136,12 +136,12 @@ func (c *column) close(i int, nanKnown bool) conclusion {
 		if known != hasLower|hasUpper {
 			least, greatest := extremes(c.demand.Column.Type.Kind)
 			if known&hasLower == 0 {
-				c.lower[i] = least
+				c.bounds[minimum][i] = least
 			} else {
-				c.upper[i] = greatest
+				c.bounds[maximum][i] = greatest
 			}
 		}
-		ordered = c.lower[i] <= c.upper[i]
+		ordered = c.bounds[minimum][i] <= c.bounds[maximum][i]
 	case c.class == floats:
 		return c.closeFloat(i, nanKnown)
 	case c.class == decimals:
@@ -166,38 +166,35 @@ func (c *column) close(i int, nanKnown bool) conclusion {
 }
 
 // closeFloat does what close does for a float or double column. Where NaN is known it is one of the bounds if it is there
-// at all; elsewhere it may hide behind any.
+// at all. Elsewhere it may hide behind any, and a bound that is NaN is an accident, so missing.
 func (c *column) closeFloat(i int, nanKnown bool) conclusion {
-	lower, upper := math.Inf(-1), math.NaN()
-	if c.known[i]&hasLower != 0 {
-		lower = math.Float64frombits(uint64(c.lower[i]))
+	hasLower, hasUpper := c.known[i]&hasLower != 0, c.known[i]&hasUpper != 0
+	lower, upper := math.Float64frombits(uint64(c.bounds[minimum][i])), math.Float64frombits(uint64(c.bounds[maximum][i]))
+	if !nanKnown {
+		hasLower, hasUpper = hasLower && !math.IsNaN(lower), hasUpper && !math.IsNaN(upper)
 	}
-	if c.known[i]&hasUpper != 0 {
-		upper = math.Float64frombits(uint64(c.upper[i]))
+	if !hasLower {
+		lower = math.Inf(-1)
+	}
+	if !hasUpper {
+		upper = math.NaN() // the greatest number
 	}
 	k := isBounded
-	if !nanKnown {
-		k |= maybeNaN
-		// A writer that does not order NaN keeps it as a bound only by accident.
-		if math.IsNaN(lower) || math.IsNaN(upper) && c.known[i]&hasUpper != 0 {
-			return 0
-		}
-	}
 	switch {
-	case !math.IsNaN(upper):
-		if math.IsNaN(lower) {
-			return 0
-		}
-	case math.IsNaN(lower): // every value is NaN
+	case !hasLower && !hasUpper:
+		return 0
+	case math.IsNaN(lower) && math.IsNaN(upper): // every value is NaN
 		k |= maybeNaN
-	default:
+	case math.IsNaN(upper):
 		k |= maybeNaN
 		upper = math.Inf(1)
+	case !nanKnown:
+		k |= maybeNaN
 	}
-	if lower > upper {
+	if lower > upper || math.IsNaN(lower) && !math.IsNaN(upper) {
 		return 0
 	}
-	c.lower[i], c.upper[i] = int64(math.Float64bits(lower)), int64(math.Float64bits(upper))
+	c.bounds[minimum][i], c.bounds[maximum][i] = int64(math.Float64bits(lower)), int64(math.Float64bits(upper))
 	return k
 }
 

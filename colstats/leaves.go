@@ -74,15 +74,14 @@ func (c *column) integerSetter(a arrow.Array) func(row int, s side) {
 	}
 	return func(row int, s side) {
 		v, ok := read(row)
-		switch {
-		case !ok || !inRange(kind, v):
-		case s == minimum:
-			c.setLower(row, v)
-		case cut:
-			c.setUpper(row, raisedMillisecond(v))
-		default:
-			c.setUpper(row, v)
+		if !ok || !inRange(kind, v) {
+			return
 		}
+		hi := v
+		if cut {
+			hi = raisedMillisecond(v)
+		}
+		c.setSide(row, s, v, hi)
 	}
 }
 
@@ -203,11 +202,7 @@ func (c *column) floatSetter(a arrow.Array) func(row int, s side) {
 		case wasFloat && !math.IsInf(nearest, 0):
 			lo, hi = min(v, nearest), max(v, nearest)
 		}
-		if s == minimum {
-			c.setLower(row, int64(math.Float64bits(lo)))
-		} else {
-			c.setUpper(row, int64(math.Float64bits(hi)))
-		}
+		c.setSide(row, s, int64(math.Float64bits(lo)), int64(math.Float64bits(hi)))
 	}
 }
 

@@ -1,6 +1,7 @@
 package colstats
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math/bits"
 	"slices"
@@ -10,9 +11,18 @@ import (
 // their keys are wanted and in what order keys came so far. Writers put the same keys in the same order into every
 // action, so that comparing a few bytes with a guess finds most keys without looking for their end.
 type object struct {
-	wanted  map[string]int // from a key to what its reader calls it; shared and never changed
-	guesses []guess
-	learned int
+	wanted map[string]int // from a key to what its reader calls it; shared and never changed
+	plain  []guess        // in the order of the text
+	// escaped are the guesses inside a JSON string, see scan.go.
+	escaped []guess
+}
+
+// guesses returns where the keys of a text with such quotes are guessed.
+func (o *object) guesses(quote byte) *[]guess {
+	if quote == plain {
+		return &o.plain
+	}
+	return &o.escaped
 }
 
 // What stands for an id: a key that nobody wants, and no key at all.
@@ -32,12 +42,12 @@ type guess struct {
 	last             int
 }
 
-// Bounds of what an object learns, and how far ahead it looks for a key: some keys are left out of some objects, such as
-// the bounds of a column that is all NULL.
+// Bounds of what an object learns, and how far ahead it looks for a key: some objects leave out keys, such as those of
+// columns that are all NULL.
 const (
-	maxGuesses   = 4096
+	maxGuesses   = 1024
 	maxGuessSize = 512
-	lookahead    = 3
+	lookahead    = 64
 )
 
 func newGuess(text []byte, id int) guess {
@@ -53,12 +63,9 @@ func newGuess(text []byte, id int) guess {
 	return g
 }
 
-// at says whether the key stands at i. Of the last bytes of a text it may deny it.
+// at says whether the key stands at i. A short key among the last bytes of a text it may deny.
 func (g *guess) at(s []byte, i int) bool {
-	if len(s)-i < g.last+8 {
-		return false
-	}
-	if (load(s, i)&g.mask^g.head)|(load(s, i+g.last)&g.mask^g.tail) != 0 {
+	if len(s)-i < g.last+8 || (load(s, i)&g.mask^g.head)|(load(s, i+g.last)&g.mask^g.tail) != 0 {
 		return false
 	}
 	return g.last <= 8 || string(s[i+8:i+g.last]) == g.text[8:g.last]
@@ -70,16 +77,16 @@ func (o *object) read(s []byte, i int, quote byte, depth int, member func(id, i 
 	if depth == 0 || at(s, i) != '{' {
 		return ^i
 	}
-	guesses := o.guesses
+	guesses := *o.guesses(quote)
 	for position := 0; ; position++ {
 		id := unwanted
 		if position < len(guesses) && guesses[position].opens == (position == 0) && guesses[position].at(s, i) {
-			id = guesses[position].id
-			i += len(guesses[position].text)
+			g := &guesses[position]
+			id, i = g.id, i+len(g.text)
 		} else if i, position, id = o.next(s, i, quote, position); id == finished {
 			return i
 		} else {
-			guesses = o.guesses
+			guesses = *o.guesses(quote)
 		}
 		c := at(s, i)
 		if c <= ' ' {
@@ -124,8 +131,9 @@ func (o *object) next(s []byte, i int, quote byte, position int) (int, int, int)
 	default:
 		return ^i, 0, finished
 	}
-	for k := position; k < len(o.guesses) && k <= position+lookahead; k++ {
-		if g := &o.guesses[k]; g.at(s, i) {
+	guesses := o.guesses(quote)
+	for k := position; k < len(*guesses) && k <= position+lookahead; k++ {
+		if g := &(*guesses)[k]; bytes.HasPrefix(s[i:], asBytes(g.text)) {
 			return i + len(g.text), k, g.id
 		}
 	}
@@ -142,9 +150,8 @@ func (o *object) next(s []byte, i int, quote byte, position int) (int, int, int)
 		return ^i, 0, finished
 	}
 	i++
-	if i-start <= maxGuessSize && o.learned < maxGuesses {
-		o.guesses = slices.Insert(o.guesses, min(position, len(o.guesses)), newGuess(s[start:i], id))
-		o.learned++
+	if i-start <= maxGuessSize && len(*guesses) < maxGuesses {
+		*guesses = slices.Insert(*guesses, min(position, len(*guesses)), newGuess(s[start:i], id))
 	}
 	return i, position, id
 }

@@ -176,8 +176,9 @@ func TestBounds(t *testing.T) {
 		{"a double out of range below is open", "double", "-1e400", "1", "[-Inf, 1]"},
 		{"infinities are strings", "double", `"-Infinity"`, `"Infinity"`, "[-Inf, +Inf]"},
 		{"zeros of either sign", "double", "0.0", "-0.0", "[0, -0]"},
-		{"NaN of a writer that may not order it", "double", "1.0", `"NaN"`, ""},
-		{"NaN as minimum of such a writer", "double", `"NaN"`, `"NaN"`, ""},
+		{"NaN of a writer that may not order it is open", "double", "1.0", `"NaN"`, "[1, +Inf]"},
+		{"NaN as minimum of such a writer is open", "double", `"NaN"`, "3.0", "[-Inf, 3]"},
+		{"NaN twice of such a writer is nothing", "double", `"NaN"`, `"NaN"`, ""},
 		{"other strings are no double", "double", `"1.0"`, `"inf"`, ""},
 		{"a float is the nearest one", "float", "0.1", "16777217", "[0.1, 1.6777216e+07]"},
 		{"a float out of range is open", "float", "1", "1e39", "[1, +Inf]"},
@@ -247,7 +248,7 @@ func TestNaN(t *testing.T) {
 		want            string
 	}{
 		{"a doubtful writer may leave NaN out", NaNUnknown, true, "1", "3", "[1, 3], no NULL, NaN?"},
-		{"a doubtful writer's NaN is an accident", NaNUnknown, true, "1", `"NaN"`, "no NULL"},
+		{"a doubtful writer's NaN is an accident", NaNUnknown, true, "1", `"NaN"`, "[1, +Inf], no NULL, NaN?"},
 		{"a trusted writer's numbers exclude NaN", NaNOrdered, false, "1", "3", "[1, 3], no NULL"},
 		{"a trusted writer's maximum is NaN", NaNOrdered, false, "1", `"NaN"`, "[1, +Inf], no NULL, NaN?"},
 		{"a trusted writer's minimum is NaN: so is every value", NaNOrdered, false, `"NaN"`, `"NaN"`, "[NaN, NaN], no NULL, NaN?"},
