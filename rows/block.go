@@ -101,30 +101,19 @@ func (b *block) Value(c *schema.Column) predicate.Value {
 	return cell.At(values, c.Type, b.row)
 }
 
-// candidates returns which of the live rows a read may match.
-func (s *scan) candidates(b *block, r read, live []uint64) ([]uint64, error) {
-	if r.program.MatchesAll() {
-		return live, nil
-	}
-	layout := r.program.Layout()
+// evaluate sets s.may to which rows of a block each read may match.
+func (s *scan) evaluate(b *block) error {
+	layout := s.program.Layout()
 	values := make([]arrow.Array, len(layout.Demands))
 	for i, d := range layout.Demands {
 		values[i] = b.of(d.Column)
 	}
 	batch, err := colstats.BatchFromValues(layout, b.n, values)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer batch.Release()
-	result, err := r.program.Eval(batch, &s.scratch)
-	if err != nil {
-		return nil, err
-	}
-	may := make([]uint64, len(live))
-	for i := range may {
-		may[i] = result.May[i] & live[i]
-	}
-	return may, nil
+	return s.program.EvalEach(s.may, batch, &s.scratch)
 }
 
 // A reader reads one column of a row group, row by row.

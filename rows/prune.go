@@ -123,36 +123,30 @@ func (s *scan) prunePages(rows stretch, parts []part, chunks []*leaf.Chunk) ([]p
 
 // judge asks each read which of the stretches it may match. sums holds what is known about them, by column.
 func (s *scan) judge(stretches []stretch, sums [][]summary) ([]part, error) {
-	parts := make([]part, len(stretches))
-	for i, rows := range stretches {
-		parts[i].stretch = rows
+	if err := s.evaluateSums(len(stretches), sums); err != nil {
+		return nil, err
 	}
-	for i, r := range s.reads {
-		may, err := s.mayMatch(r, len(stretches), sums)
-		if err != nil {
-			return nil, err
-		}
-		for j := range parts {
+	var parts []part
+	for j, rows := range stretches {
+		p := part{stretch: rows}
+		for read, may := range s.may {
 			if may[j/64]>>(j%64)&1 != 0 {
-				parts[j].reads = append(parts[j].reads, i)
+				p.reads = append(p.reads, read)
 			}
 		}
-	}
-	kept := parts[:0]
-	for _, p := range parts {
-		switch last := len(kept) - 1; {
+		switch last := len(parts) - 1; {
 		case len(p.reads) == 0:
-		case last >= 0 && kept[last].end == p.first && slices.Equal(kept[last].reads, p.reads):
-			kept[last].end = p.end
+		case last >= 0 && parts[last].end == p.first && slices.Equal(parts[last].reads, p.reads):
+			parts[last].end = p.end
 		default:
-			kept = append(kept, p)
+			parts = append(parts, p)
 		}
 	}
-	return kept, nil
+	return parts, nil
 }
 
-// mayMatch returns a bit for each of n stretches: whether a read may match a row of it. To the program they are files.
-func (s *scan) mayMatch(r read, n int, sums [][]summary) ([]uint64, error) {
+// evaluateSums sets s.may to which of n stretches each read may match. To the program they are files.
+func (s *scan) evaluateSums(n int, sums [][]summary) error {
 	raw := &colstats.Raw{Len: n}
 	var made []arrow.Array
 	defer func() {
@@ -166,7 +160,7 @@ func (s *scan) mayMatch(r read, n int, sums [][]summary) ([]uint64, error) {
 	}
 	// Counts that say no more than nulls does: with two rows a stretch, the number of NULLs is just that.
 	raw.NumRecords = keep(s.repeatInt(int64(allNull), n))
-	layout := r.program.Layout()
+	layout := s.program.Layout()
 	for _, d := range layout.Demands {
 		var demand colstats.RawDemand
 		for i := range s.columns {
@@ -195,11 +189,10 @@ func (s *scan) mayMatch(r read, n int, sums [][]summary) ([]uint64, error) {
 	}
 	batch, err := colstats.NewBatch(layout, raw, colstats.Options{Allocator: s.o.Allocator, Zone: s.o.Zone})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer batch.Release()
-	result, err := r.program.Eval(batch, &s.scratch)
-	return result.May, err
+	return s.program.EvalEach(s.may, batch, &s.scratch)
 }
 
 func ones(n int) []uint64 {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"iter"
 	"math/bits"
+	"slices"
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow/memory"
@@ -27,16 +28,11 @@ type Options struct {
 
 // A Matcher finds the rows that a transaction's reads may have seen. It is immutable and safe for concurrent use.
 type Matcher struct {
-	reads   []read
-	columns []*schema.Column // of all reads, each once
+	reads   []*predicate.Predicate // nil matches every row
+	program *vectorized.Program    // of all reads; nil without any
+	columns []*schema.Column       // of all reads, each once
 	table   *schema.Table
 	o       Options
-}
-
-// A read is one read of the transaction.
-type read struct {
-	predicate *predicate.Predicate // nil matches every row
-	program   *vectorized.Program
 }
 
 // Compile prepares the reads of one transaction, all bound to one table. A nil read is a read of the whole table.
@@ -44,21 +40,21 @@ func Compile(reads []*predicate.Predicate, o Options) (*Matcher, error) {
 	if o.Allocator == nil {
 		o.Allocator = memory.DefaultAllocator
 	}
-	m := &Matcher{o: o}
-	seen := map[*schema.Column]bool{}
+	m := &Matcher{reads: reads, o: o}
+	if len(reads) == 0 {
+		return m, nil
+	}
+	var err error
+	if m.program, err = vectorized.Compile(reads, vectorized.Options{Workers: 1}); err != nil {
+		return nil, fmt.Errorf("rows: %w", err)
+	}
 	for _, p := range reads {
-		program, err := vectorized.Compile([]*predicate.Predicate{p}, vectorized.Options{Workers: 1})
-		if err != nil {
-			return nil, fmt.Errorf("rows: %w", err)
-		}
-		m.reads = append(m.reads, read{predicate: p, program: program})
 		if p == nil {
 			continue
 		}
 		m.table = p.Table
 		for _, c := range p.Columns() {
-			if !seen[c] {
-				seen[c] = true
+			if !slices.Contains(m.columns, c) {
 				m.columns = append(m.columns, c)
 			}
 		}
@@ -115,11 +111,15 @@ type scan struct {
 	parquet *leaf.File
 	columns []column // parallel to Matcher.columns
 	scratch vectorized.Scratch
+	may     [][]uint64 // by read: which of the files, or rows, evaluated last it may match
 }
 
 // scan calls emit for each hit, until that returns false.
 func (m *Matcher) scan(ctx context.Context, f *File, emit func(Hit) bool) error {
-	s := &scan{Matcher: m, file: f}
+	if m.program == nil {
+		return ctx.Err()
+	}
+	s := &scan{Matcher: m, file: f, may: make([][]uint64, len(m.reads))}
 	defer s.release()
 	if err := guard(s.open); err != nil {
 		return err
@@ -242,51 +242,42 @@ func (s *scan) block(b *block, rows stretch, reads []int, emit func(Hit) bool) e
 	if !s.anyWanted(rows) {
 		return nil
 	}
-	live := s.wanted(rows)
-	candidates := make([][]uint64, len(reads)) // by read: the rows that it may match
 	err := guard(func() error {
 		if err := b.load(rows); err != nil {
 			return err
 		}
-		for i, read := range reads {
-			may, err := s.candidates(b, s.reads[read], live)
-			if err != nil {
-				return err
-			}
-			candidates[i] = may
-		}
-		return nil
+		return s.evaluate(b)
 	})
 	if err != nil {
 		return err
 	}
-	for word := range live {
-		var any uint64
-		for _, may := range candidates {
-			any |= may[word]
+	for word, live := range s.wanted(rows) {
+		var candidates uint64
+		for _, read := range reads {
+			candidates |= s.may[read][word] & live
 		}
-		for ; any != 0; any &= any - 1 {
-			bit := bits.TrailingZeros64(any)
-			b.row = 64*word + bit
-			for i, read := range reads {
-				if candidates[i][word]>>bit&1 == 0 {
+		for ; candidates != 0; candidates &= candidates - 1 {
+			b.row = 64*word + bits.TrailingZeros64(candidates)
+			hit := Hit{Row: rows.first + int64(b.row)}
+			for _, hit.Read = range reads {
+				if s.may[hit.Read][word]>>(b.row%64)&1 == 0 {
 					continue
 				}
-				row := rows.first + int64(b.row)
 				match := no
 				err := guard(func() (err error) {
-					match, err = s.reads[read].matches(b)
+					match, err = matches(s.reads[hit.Read], b)
 					return err
 				})
 				if err != nil {
-					return fmt.Errorf("row %d: %w", row, err)
+					return fmt.Errorf("row %d: %w", hit.Row, err)
 				}
-				if match != no {
-					if !emit(Hit{Row: row, Read: read, Unsure: match == maybe}) {
-						return errStopped
-					}
-					break
+				if match == no {
+					continue
 				}
+				if hit.Unsure = match == maybe; !emit(hit) {
+					return errStopped
+				}
+				break
 			}
 		}
 	}
@@ -302,12 +293,12 @@ const (
 	yes
 )
 
-// matches says whether the row that b stands at matches, as far as this engine can tell.
-func (r read) matches(b *block) (answer, error) {
-	if r.predicate == nil {
+// matches says whether a predicate is TRUE for the row that b stands at, as far as this engine can tell.
+func matches(p *predicate.Predicate, b *block) (answer, error) {
+	if p == nil {
 		return yes, nil
 	}
-	v, err := r.predicate.Eval(b)
+	v, err := p.Eval(b)
 	if _, unknown := errors.AsType[*predicate.UnsupportedError](err); unknown {
 		return maybe, nil
 	}

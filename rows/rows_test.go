@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -157,6 +158,13 @@ func TestWholeTableRead(t *testing.T) {
 	if got, err := hits(t, m, &File{Data: data, Deleted: deletionvector.Of(1)}); err != nil || got != "0/0 2/0" {
 		t.Errorf("hits %q, %v", got, err)
 	}
+	table := tableOf(t, `{"name":"x","type":"long"}`, nil, nil)
+	if m, err = Compile([]*predicate.Predicate{matcher(t, table, Options{}, "x = 2").reads[0], nil}, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := hits(t, m, &File{Data: data}); err != nil || got != "0/1 1/1 2/0" {
+		t.Errorf("beside another read: hits %q, %v", got, err)
+	}
 	none, err := Compile(nil, Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -193,7 +201,7 @@ func TestRandomFiles(t *testing.T) {
 				b.Field(0).(*array.Int32Builder).Append(int32(x))
 			}
 			if null != 1 {
-				b.Field(1).(*array.Float64Builder).Append([]float64{float64(x) / 1000, -0.0, 1e308, nan}[min(3, x%23)])
+				b.Field(1).(*array.Float64Builder).Append([]float64{float64(x) / 1000, math.Copysign(0, -1), 1e308, math.NaN()}[min(3, x%23)])
 			}
 			if null != 2 {
 				b.Field(2).(*array.StringBuilder).Append(texts[min(x, 999)*len(texts)/1000])
@@ -232,7 +240,7 @@ func TestRandomFiles(t *testing.T) {
 		row := recordRow{record: record}
 		for row.i = range n {
 			for i := range m.reads {
-				v, err := m.reads[i].predicate.Eval(&row)
+				v, err := m.reads[i].Eval(&row)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -255,8 +263,6 @@ func TestRandomFiles(t *testing.T) {
 		mem.AssertSize(t, 0)
 	})
 }
-
-var nan = func() float64 { z := 0.0; return z / z }()
 
 // recordRow is a row of a record whose columns have the names and types of the table's.
 type recordRow struct {
