@@ -40,12 +40,26 @@ func drawPredicate(t *rapid.T, columns []*schema.Column, env predicate.Env) *pre
 	return p
 }
 
+// testGroups are columns that have much to do with each other.
+var testGroups = map[string][]string{
+	"any":      nil,
+	"times":    {"dt", "dt2", "ts", "ts2", "tn"},
+	"floats":   {"f", "f2", "d", "d2"},
+	"integers": {"by", "sh", "i", "i2", "l", "l2", "p"},
+	"decimals": {"e", "e2", "big", "l", "d"},
+	"text":     {"s", "s2", "ps", "bin", "bo"},
+}
+
 // drawColumns draws the few columns that a test works with.
-func drawColumns(t *rapid.T) []*schema.Column {
+func drawColumns(t *rapid.T, group []string) []*schema.Column {
+	if group == nil {
+		for _, c := range testColumns {
+			group = append(group, c.name)
+		}
+	}
 	var columns []*schema.Column
 	for range rapid.IntRange(1, 3).Draw(t, "columns") {
-		c := testColumn(testColumns[rapid.IntRange(0, len(testColumns)-1).Draw(t, "column")].name)
-		if !slices.Contains(columns, c) {
+		if c := testColumn(rapid.SampledFrom(group).Draw(t, "column")); !slices.Contains(columns, c) {
 			columns = append(columns, c)
 		}
 	}
@@ -87,57 +101,61 @@ func evaluate(t *rapid.T, p *Program, facts map[*schema.Column]*colstats.Facts, 
 // TestSound is the property that everything else serves: a file with a matching row is never None, one with a row
 // that does not match is never All; and kernels and reference agree.
 func TestSound(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		columns := drawColumns(t)
-		env := predicate.Env{Zone: rapid.SampledFrom(testZones).Draw(t, "zone")}
-		var reads []*predicate.Predicate
-		for range rapid.IntRange(1, 3).Draw(t, "reads") {
-			reads = append(reads, drawPredicate(t, columns, env))
-		}
-		p, err := Compile(reads, Options{Verdicts: true})
-		var panicked *PanicError
-		if errors.As(err, &panicked) {
-			t.Fatalf("%v\n%s", err, panicked.Stack)
-		} else if err != nil {
-			t.Fatal(err)
-		}
-		n := rapid.SampledFrom([]int{1, 2, 3, 5, 63, 64, 65, 130}).Draw(t, "files")
-		files := make([]testFile, min(n, 6)) // then they repeat
-		for i := range files {
-			files[i] = drawFile(t, columns, rapid.IntRange(0, 3).Draw(t, "rows"))
-		}
-		facts := map[*schema.Column]*colstats.Facts{}
-		for _, c := range columns {
-			known := make([]fileFacts, n)
-			for i := range known {
-				if i < len(files) {
-					known[i] = drawFacts(t, c, files[i])
-				} else {
-					known[i] = known[i%len(files)]
-				}
-			}
-			facts[c] = makeFacts(t, c, known)
-		}
-		kernels, reference := evaluate(t, p, facts, n, false), evaluate(t, p, facts, n, true)
-		for i := range n {
-			if kernels.may[i] != reference.may[i] || kernels.partial[i] != reference.partial[i] || kernels.partition[i] != reference.partition[i] {
-				t.Fatalf("file %d: kernels say %t %t %t, the reference %t %t %t", i, kernels.partition[i], kernels.may[i], kernels.partial[i],
-					reference.partition[i], reference.may[i], reference.partial[i])
-			}
-			for _, row := range files[i%len(files)] {
-				match, certain := matches(t, reads, row)
-				if match && !kernels.may[i] {
-					t.Fatalf("file %d: None, but %v matches", i, row)
-				}
-				if match && !kernels.partition[i] {
-					t.Fatalf("file %d: the partition is skipped, but %v matches", i, row)
-				}
-				if certain && !match && !kernels.partial[i] && kernels.may[i] {
-					t.Fatalf("file %d: All, but %v does not match", i, row)
-				}
+	for name, group := range testGroups {
+		t.Run(name, rapid.MakeCheck(func(t *rapid.T) { checkSound(t, group) }))
+	}
+}
+
+func checkSound(t *rapid.T, group []string) {
+	columns := drawColumns(t, group)
+	env := predicate.Env{Zone: rapid.SampledFrom(testZones).Draw(t, "zone")}
+	var reads []*predicate.Predicate
+	for range rapid.IntRange(1, 3).Draw(t, "reads") {
+		reads = append(reads, drawPredicate(t, columns, env))
+	}
+	p, err := Compile(reads, Options{Verdicts: true})
+	var panicked *PanicError
+	if errors.As(err, &panicked) {
+		t.Fatalf("%v\n%s", err, panicked.Stack)
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	n := rapid.SampledFrom([]int{1, 2, 3, 5, 63, 64, 65, 130}).Draw(t, "files")
+	files := make([]testFile, min(n, 6)) // then they repeat
+	for i := range files {
+		files[i] = drawFile(t, columns, rapid.IntRange(0, 3).Draw(t, "rows"))
+	}
+	facts := map[*schema.Column]*colstats.Facts{}
+	for _, c := range columns {
+		known := make([]fileFacts, n)
+		for i := range known {
+			if i < len(files) {
+				known[i] = drawFacts(t, c, files[i])
+			} else {
+				known[i] = known[i%len(files)]
 			}
 		}
-	})
+		facts[c] = makeFacts(t, c, known)
+	}
+	kernels, reference := evaluate(t, p, facts, n, false), evaluate(t, p, facts, n, true)
+	for i := range n {
+		if kernels.may[i] != reference.may[i] || kernels.partial[i] != reference.partial[i] || kernels.partition[i] != reference.partition[i] {
+			t.Fatalf("file %d: kernels say %t %t %t, the reference %t %t %t", i, kernels.partition[i], kernels.may[i], kernels.partial[i],
+				reference.partition[i], reference.may[i], reference.partial[i])
+		}
+		for _, row := range files[i%len(files)] {
+			match, certain := matches(t, reads, row)
+			if match && !kernels.may[i] {
+				t.Fatalf("file %d: None, but %v matches", i, row)
+			}
+			if match && !kernels.partition[i] {
+				t.Fatalf("file %d: the partition is skipped, but %v matches", i, row)
+			}
+			if certain && !match && !kernels.partial[i] && kernels.may[i] {
+				t.Fatalf("file %d: All, but %v does not match", i, row)
+			}
+		}
+	}
 }
 
 // matches says whether some read is TRUE for the row; certain is false when a read fails or has no answer.

@@ -42,6 +42,9 @@ func (a tri) single() bool { return a == canTrue || a == canFalse || a == canNul
 
 // A span is what is known about the values of an expression over the rows of a file: each is NULL (if null), or NaN (if
 // nan), or one of lo … hi (unless empty). It is an upper bound throughout. The zero span says any value but NULL or NaN.
+//
+// lo … hi holds NaN only if it holds nothing else: NaN is the greatest number in comparisons, but functions that are
+// monotonic over numbers need not put it there.
 type span struct {
 	null  bool // a NULL is possible
 	empty bool // nothing but NULL is possible; the other members mean nothing then
@@ -83,6 +86,18 @@ func (s *span) union(u *span) {
 		return
 	}
 	s.nan = s.nan || u.nan
+	switch sNaN, uNaN := s.onlyNaN(), u.onlyNaN(); {
+	case sNaN && uNaN:
+		return
+	case uNaN:
+		s.nan = true
+		return
+	case sNaN:
+		null := s.null
+		*s = *u
+		s.null, s.nan = null, true
+		return
+	}
 	s.exact = s.exact && u.exact && sameValue(s.lo, u.lo)
 	if s.hasLo = s.hasLo && u.hasLo; s.hasLo && u.lo.Compare(s.lo) < 0 {
 		s.lo = u.lo
@@ -112,6 +127,8 @@ func (s *span) blur() {
 		s.hi.F += off(s.hi.F)
 	}
 }
+
+func (s *span) onlyNaN() bool { return s.hasLo && math.IsNaN(s.lo.F) }
 
 // sameValue reports that two values of one type are the same in every respect, zeros of either sign included.
 func sameValue(a, b predicate.Value) bool {
