@@ -13,6 +13,7 @@ import (
 
 	"github.com/deltaskip/deltaskip/action"
 	"github.com/deltaskip/deltaskip/deltalog"
+	"github.com/deltaskip/deltaskip/schema"
 )
 
 func (a *app) snapshotCommand() *cobra.Command {
@@ -104,9 +105,12 @@ func body(a action.Action) json.RawMessage {
 }
 
 func (a *app) printSnapshotText(ctx context.Context, s *deltalog.Snapshot) error {
-	table, err := s.Table()
-	if err != nil {
-		return err
+	table := &schema.Table{} // some old tables have no schema
+	if s.Metadata.SchemaString != "" {
+		var err error
+		if table, err = s.Table(); err != nil {
+			return err
+		}
 	}
 	var files, bytes, withStats, withVector int64
 	for add, err := range s.Adds(ctx) {
@@ -129,8 +133,8 @@ func (a *app) printSnapshotText(ctx context.Context, s *deltalog.Snapshot) error
 			fmt.Fprintf(w, " (%s)", strings.Join(features, ", "))
 		}
 		fmt.Fprintf(w, "\nfiles %d, %d bytes; %d with statistics, %d with a deletion vector\n", files, bytes, withStats, withVector)
-		if len(table.PartitionColumns) > 0 {
-			fmt.Fprintf(w, "partitioned by %s\n", strings.Join(table.PartitionColumns, ", "))
+		if len(s.Metadata.PartitionColumns) > 0 {
+			fmt.Fprintf(w, "partitioned by %s\n", strings.Join(s.Metadata.PartitionColumns, ", "))
 		}
 		for _, field := range table.Fields {
 			fmt.Fprintf(w, "  %s %s\n", field.Name, field.Type)

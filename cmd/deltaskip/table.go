@@ -11,7 +11,6 @@ import (
 	"github.com/deltaskip/deltaskip/deltalog"
 	"github.com/deltaskip/deltaskip/logstore"
 	"github.com/deltaskip/deltaskip/predicate"
-	"github.com/deltaskip/deltaskip/schema"
 )
 
 // latest is the --version that stands for the newest one.
@@ -51,7 +50,6 @@ type table struct {
 	store    *logstore.Local
 	log      *deltalog.Log
 	snapshot *deltalog.Snapshot
-	schema   *schema.Table
 	zone     *time.Location
 }
 
@@ -78,9 +76,6 @@ func (a *app) openTable(ctx context.Context, dir string, m moment) (_ *table, er
 	if t.snapshot, err = t.log.Snapshot(ctx, at); err != nil {
 		return nil, err
 	}
-	if t.schema, err = t.snapshot.Table(); err != nil {
-		return nil, err
-	}
 	return t, nil
 }
 
@@ -93,5 +88,9 @@ func (t *table) bind(sql string) (*predicate.Predicate, error) {
 	if err != nil {
 		return nil, err
 	}
-	return predicate.Bind(expr, t.schema, predicate.Env{Zone: t.zone, Now: time.Now()})
+	schema, err := t.snapshot.Table()
+	if err != nil {
+		return nil, err
+	}
+	return predicate.Bind(expr, schema, predicate.Env{Zone: t.zone, Now: time.Now()})
 }
