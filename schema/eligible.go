@@ -12,7 +12,12 @@ import (
 // predicate makes the padding of char values an explicit function.
 func (c *Column) BoundsUsable() (ok bool, reason string) {
 	switch t := c.Type; t.Kind {
-	case Boolean, Byte, Short, Integer, Long, Float, Double, Decimal, Date, Timestamp, TimestampNTZ:
+	case Boolean:
+		// Few writers write them and Spark never reads them, so nobody would have noticed wrong ones.
+		if !c.Partition {
+			return false, "bounds of boolean values are not relied on: most writers write none"
+		}
+	case Byte, Short, Integer, Long, Float, Double, Decimal, Date, Timestamp, TimestampNTZ:
 	case String:
 		if t.Collation != "" {
 			return false, fmt.Sprintf("bounds follow the binary order of strings, not the collation %s", t.Collation)

@@ -11,6 +11,7 @@ import (
 	"github.com/deltaskip/deltaskip/deltalog"
 	"github.com/deltaskip/deltaskip/logstore"
 	"github.com/deltaskip/deltaskip/predicate"
+	"github.com/deltaskip/deltaskip/schema"
 )
 
 // latest is the --version that stands for the newest one.
@@ -88,9 +89,9 @@ func (t *table) bind(sql string) (*predicate.Predicate, error) {
 	if err != nil {
 		return nil, err
 	}
-	schema, err := t.snapshot.Table()
+	table, err := t.snapshot.Table()
 	if err != nil {
 		return nil, err
 	}
-	return predicate.Bind(expr, schema, predicate.Env{Zone: t.zone, Now: time.Now()})
+	return predicate.Bind(expr, table, predicate.Env{Zone: t.zone, Now: time.Now()})
 }
