@@ -106,7 +106,7 @@ func (c *column) statistics(i int, in rows) conclusion {
 // empty reports whether a row's claim to hold no rows is believed: Spark does add empty files, but a file that claims to be
 // one and has bounds is not. Where nobody looks for bounds, or writers keep none, nothing backs the claim.
 func (c *column) empty(i int) bool {
-	return c.demand.Bounds && c.demand.Column.Type.Kind != schema.Boolean && c.known[i]&(hasLower|hasUpper) == 0
+	return c.demand.Bounds && c.class != noBounds && c.known[i]&(hasLower|hasUpper) == 0
 }
 
 // partition concludes from a partition value.
