@@ -1,17 +1,12 @@
 package predicate
 
 import (
-	"encoding/hex"
-	"errors"
+	"cmp"
 	"fmt"
 	"math"
-	"math/big"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/apache/arrow-go/v18/arrow/decimal128"
 
 	"github.com/deltaskip/deltaskip/schema"
 )
@@ -40,18 +35,10 @@ func Parse(sql string, o ParseOptions) (Expr, error) {
 			return nil, p.lexer.fail(i, "the text is not valid UTF-8")
 		}
 	}
-	if err := p.advance(); err != nil {
+	p.advance()
+	e, err := p.whole()
+	if err = cmp.Or(p.lexical, err); err != nil {
 		return nil, err
-	}
-	if p.tok.kind == tokenEOF {
-		return nil, p.fail("PARSE_EMPTY_STATEMENT", 0, "there is no expression")
-	}
-	e, err := p.expression()
-	if err != nil {
-		return nil, err
-	}
-	if p.tok.kind != tokenEOF {
-		return nil, p.unexpected("the end of the expression")
 	}
 	return e, nil
 }
@@ -63,13 +50,30 @@ type parser struct {
 	prevEnd  int   // where the last consumed token ended
 	depth    int
 	maxDepth int
+	lexical  error // the first text that is no token; there the tokens end
 }
 
-func (p *parser) advance() error {
+// whole parses all of the text.
+func (p *parser) whole() (Expr, error) {
+	if p.tok.kind == tokenEOF {
+		return nil, p.fail("PARSE_EMPTY_STATEMENT", 0, "there is no expression")
+	}
+	e, err := p.expression()
+	if err == nil && p.tok.kind != tokenEOF {
+		err = p.unexpected("the end of the expression")
+	}
+	return e, err
+}
+
+func (p *parser) advance() {
 	p.prevEnd = p.tok.end
 	tok, err := p.lexer.next()
+	if err != nil {
+		p.lexical = cmp.Or(p.lexical, err)
+		tok = token{kind: tokenEOF, start: len(p.lexer.sql), end: len(p.lexer.sql)}
+		p.lexer.pos = len(p.lexer.sql)
+	}
 	p.tok = tok
-	return err
 }
 
 // peek is the token after the next one.
@@ -95,19 +99,19 @@ func (p *parser) fail(class string, offset int, format string, args ...any) erro
 }
 
 // accept consumes a keyword or symbol if it is next.
-func (p *parser) accept(text string) (bool, error) {
+func (p *parser) accept(text string) bool {
 	if !p.tok.is(text) {
-		return false, nil
+		return false
 	}
-	return true, p.advance()
+	p.advance()
+	return true
 }
 
 func (p *parser) expect(text string) error {
-	ok, err := p.accept(text)
-	if err == nil && !ok {
-		err = p.unexpected(strconv.Quote(text))
+	if !p.accept(text) {
+		return p.unexpected(strconv.Quote(text))
 	}
-	return err
+	return nil
 }
 
 // deeper accounts for one level of nesting, of the text or of the tree; its caller undoes it with p.depth--.
@@ -151,9 +155,7 @@ func (p *parser) chain(first Expr, operator string, operand func() (Expr, error)
 	}
 	args := []Expr{first}
 	for p.tok.is(operator) {
-		if err := p.advance(); err != nil {
-			return nil, err
-		}
+		p.advance()
 		arg, err := operand()
 		if err != nil {
 			return nil, err
@@ -172,9 +174,7 @@ func (p *parser) negation() (Expr, error) {
 	}
 	defer func() { p.depth-- }()
 	if p.tok.is("!") || p.tok.is("NOT") {
-		if err := p.advance(); err != nil {
-			return nil, err
-		}
+		p.advance()
 		x, err := p.negation()
 		if err != nil {
 			return nil, err
@@ -197,9 +197,7 @@ func (p *parser) predicate(x Expr) (Expr, error) {
 	if next := p.peek(); (p.tok.is("NOT") || p.tok.is("!")) && (next.is("BETWEEN") || next.is("IN") || next.is("LIKE") ||
 		next.is("ILIKE") || next.is("RLIKE") || next.is("REGEXP")) {
 		negated = true
-		if err := p.advance(); err != nil {
-			return nil, err
-		}
+		p.advance()
 	}
 	parse := map[string]func(Expr, bool) (Expr, error){
 		"BETWEEN": p.between, "IN": p.in, "LIKE": p.like, "ILIKE": p.like, "RLIKE": p.rlike, "REGEXP": p.rlike,
@@ -218,24 +216,16 @@ func negate(e Expr, negated bool) Expr {
 }
 
 func (p *parser) is(x Expr) (Expr, error) {
-	if err := p.advance(); err != nil {
-		return nil, err
-	}
+	p.advance()
 	negated := false
 	for _, not := range []string{"NOT", "!"} {
-		ok, err := p.accept(not)
-		if err != nil {
-			return nil, err
-		}
-		negated = negated || ok
+		negated = p.accept(not) || negated
 	}
 	word := p.tok
 	if word.kind != tokenWord {
 		return nil, p.unexpected("NULL, TRUE, FALSE, UNKNOWN or DISTINCT FROM")
 	}
-	if err := p.advance(); err != nil {
-		return nil, err
-	}
+	p.advance()
 	switch strings.ToUpper(word.text) {
 	case "NULL", "UNKNOWN":
 		return negate(&IsNull{X: x}, negated), nil
@@ -256,9 +246,7 @@ func (p *parser) is(x Expr) (Expr, error) {
 }
 
 func (p *parser) between(x Expr, negated bool) (Expr, error) {
-	if err := p.advance(); err != nil {
-		return nil, err
-	}
+	p.advance()
 	low, err := p.value(0)
 	if err != nil {
 		return nil, err
@@ -274,9 +262,7 @@ func (p *parser) between(x Expr, negated bool) (Expr, error) {
 }
 
 func (p *parser) in(x Expr, negated bool) (Expr, error) {
-	if err := p.advance(); err != nil {
-		return nil, err
-	}
+	p.advance()
 	if p.tok.is("(") && isQuery(p.peek()) {
 		start := p.tok.start
 		if err := p.skipParentheses(); err != nil {
@@ -304,9 +290,7 @@ func (p *parser) parenthesized() ([]Expr, error) {
 			return nil, err
 		}
 		list = append(list, e)
-		if ok, err := p.accept(","); err != nil {
-			return nil, err
-		} else if !ok {
+		if !p.accept(",") {
 			return list, p.expect(")")
 		}
 	}
@@ -314,14 +298,10 @@ func (p *parser) parenthesized() ([]Expr, error) {
 
 func (p *parser) like(x Expr, negated bool) (Expr, error) {
 	fold := p.tok.is("ILIKE")
-	if err := p.advance(); err != nil {
-		return nil, err
-	}
+	p.advance()
 	if (p.tok.is("ANY") || p.tok.is("SOME") || p.tok.is("ALL")) && p.peek().is("(") {
 		all := p.tok.is("ALL")
-		if err := p.advance(); err != nil {
-			return nil, err
-		}
+		p.advance()
 		patterns, err := p.parenthesized()
 		if err != nil {
 			return nil, err
@@ -343,9 +323,7 @@ func (p *parser) like(x Expr, negated bool) (Expr, error) {
 		return nil, err
 	}
 	like := &Like{X: x, Pattern: pattern, Escape: '\\', Fold: fold}
-	if ok, err := p.accept("ESCAPE"); err != nil {
-		return nil, err
-	} else if ok {
+	if p.accept("ESCAPE") {
 		tok := p.tok
 		if tok.kind != tokenString {
 			return nil, p.unexpected("the escape character as a string")
@@ -354,17 +332,13 @@ func (p *parser) like(x Expr, negated bool) (Expr, error) {
 			return nil, p.fail("INVALID_ESC", tok.start, "the escape string %q is not one character", tok.text)
 		}
 		like.Escape, _ = utf8.DecodeRuneInString(tok.text)
-		if err := p.advance(); err != nil {
-			return nil, err
-		}
+		p.advance()
 	}
 	return negate(like, negated), nil
 }
 
 func (p *parser) rlike(x Expr, negated bool) (Expr, error) {
-	if err := p.advance(); err != nil {
-		return nil, err
-	}
+	p.advance()
 	pattern, err := p.value(0)
 	if err != nil {
 		return nil, err
@@ -418,9 +392,7 @@ func (p *parser) value(precedence int) (Expr, error) {
 		if err := p.deeper(); err != nil {
 			return nil, err
 		}
-		if err := p.advance(); err != nil {
-			return nil, err
-		}
+		p.advance()
 		right, err := p.value(operator.precedence)
 		if err != nil {
 			return nil, err
@@ -443,9 +415,7 @@ func (p *parser) unary() (Expr, error) {
 		}
 		return p.suffixes(e)
 	}
-	if err := p.advance(); err != nil {
-		return nil, err
-	}
+	p.advance()
 	x, err := p.unary()
 	if err != nil {
 		return nil, err
@@ -470,27 +440,21 @@ func (p *parser) suffixes(e Expr) (Expr, error) {
 		}
 		switch {
 		case p.tok.is("::"):
-			if err := p.advance(); err != nil {
-				return nil, err
-			}
+			p.advance()
 			to, err := p.dataType()
 			if err != nil {
 				return nil, err
 			}
 			e = &Cast{X: e, To: to}
 		case p.tok.is("COLLATE") && isName(p.peek()):
-			if err := p.advance(); err != nil {
-				return nil, err
-			}
+			p.advance()
 			name, err := p.qualifiedName()
 			if err != nil {
 				return nil, err
 			}
 			e = &Call{Name: "collate", Args: []Expr{e, &Literal{Value: StringOf(name[len(name)-1])}}}
 		case p.tok.is("["):
-			if err := p.advance(); err != nil {
-				return nil, err
-			}
+			p.advance()
 			index, err := p.value(0)
 			if err != nil {
 				return nil, err
@@ -500,16 +464,12 @@ func (p *parser) suffixes(e Expr) (Expr, error) {
 			}
 			e = &Call{Name: indexName, Args: []Expr{e, index}}
 		case p.tok.is("."):
-			if err := p.advance(); err != nil {
-				return nil, err
-			}
+			p.advance()
 			if !isName(p.tok) {
 				return nil, p.unexpected("a field's name")
 			}
 			e = &Call{Name: fieldName, Args: []Expr{e, &Literal{Value: StringOf(p.tok.text)}}}
-			if err := p.advance(); err != nil {
-				return nil, err
-			}
+			p.advance()
 		default:
 			return e, nil
 		}
@@ -529,7 +489,7 @@ func (p *parser) primary() (Expr, error) {
 	tok := p.tok
 	switch tok.kind {
 	case tokenString:
-		return p.stringLiteral()
+		return p.stringLiteral(), nil
 	case tokenNumber:
 		return p.number("")
 	case tokenQuoted:
@@ -539,9 +499,7 @@ func (p *parser) primary() (Expr, error) {
 		case "(":
 			return p.group()
 		case "-":
-			if err := p.advance(); err != nil {
-				return nil, err
-			}
+			p.advance()
 			return p.number("-")
 		case "?", ":":
 			return nil, p.fail("UNBOUND_SQL_PARAMETER", tok.start, "a parameter has no value here")
@@ -550,122 +508,6 @@ func (p *parser) primary() (Expr, error) {
 		return p.word()
 	}
 	return nil, p.unexpected("an expression")
-}
-
-// stringLiteral parses one or more adjacent strings, which are one.
-func (p *parser) stringLiteral() (Expr, error) {
-	text, err := p.str()
-	if err != nil {
-		return nil, err
-	}
-	if p.tok.kind != tokenString {
-		return &Literal{Value: StringOf(text)}, nil
-	}
-	var b strings.Builder
-	b.WriteString(text)
-	for p.tok.kind == tokenString {
-		text, err := p.str()
-		if err != nil {
-			return nil, err
-		}
-		b.WriteString(text)
-	}
-	return &Literal{Value: StringOf(b.String())}, nil
-}
-
-func (p *parser) str() (string, error) {
-	text := p.tok.text
-	return text, p.advance()
-}
-
-// number parses a numeric literal with the type that Spark gives it: the narrowest of int, bigint and decimal for digits, a
-// decimal of just its digits with a point, a double with an exponent, or what the suffix says.
-func (p *parser) number(sign string) (Expr, error) {
-	tok := p.tok
-	if tok.kind != tokenNumber {
-		return nil, p.unexpected("a number")
-	}
-	if err := p.advance(); err != nil {
-		return nil, err
-	}
-	text := strings.ToUpper(tok.text)
-	suffix := strings.TrimLeft(text, "0123456789.E+-")
-	digits := sign + strings.TrimSuffix(text, suffix)
-	outOfRange := func(name string) error {
-		return p.fail("INVALID_NUMERIC_LITERAL_RANGE", tok.start, "%s is out of the range of %s", sign+tok.text, name)
-	}
-	integer := func(kind schema.Kind, bits int) (Expr, error) {
-		n, err := strconv.ParseInt(digits, 10, bits)
-		if err != nil {
-			return nil, outOfRange(kind.String())
-		}
-		return &Literal{Value: IntOf(kind, n)}, nil
-	}
-	float := func(kind schema.Kind, bits int) (Expr, error) {
-		f, err := strconv.ParseFloat(digits, bits)
-		if exact, _ := strconv.ParseFloat(digits, 64); err != nil || bits == 32 && math.Abs(exact) > math.MaxFloat32 {
-			return nil, outOfRange(kind.String())
-		}
-		return &Literal{Value: FloatOf(kind, f)}, nil
-	}
-	switch suffix {
-	case "Y":
-		return integer(schema.Byte, 8)
-	case "S":
-		return integer(schema.Short, 16)
-	case "L":
-		return integer(schema.Long, 64)
-	case "F":
-		return float(schema.Float, 32)
-	case "D":
-		return float(schema.Double, 64)
-	case "":
-		switch {
-		case strings.Contains(digits, "E"):
-			return float(schema.Double, 64)
-		case !strings.Contains(digits, "."):
-			if n, err := strconv.ParseInt(digits, 10, 64); err == nil {
-				kind := schema.Long
-				if n == int64(int32(n)) {
-					kind = schema.Integer
-				}
-				return &Literal{Value: IntOf(kind, n)}, nil
-			}
-		}
-	}
-	v, ok := decimalLiteral(digits)
-	if !ok {
-		return nil, p.fail("DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION", tok.start, "%s has more than 38 digits", sign+tok.text)
-	}
-	return &Literal{Value: v}, nil
-}
-
-// decimalLiteral reads digits with an optional point and exponent as the decimal of just these digits.
-func decimalLiteral(text string) (Value, bool) {
-	mantissa, exponent, _ := strings.Cut(strings.ToUpper(text), "E")
-	scale := 0
-	if exponent != "" {
-		n, err := strconv.Atoi(exponent)
-		if err != nil || n < -100 || n > 100 {
-			return Value{}, false
-		}
-		scale = -n
-	}
-	whole, fraction, _ := strings.Cut(mantissa, ".")
-	scale += len(fraction)
-	unscaled, ok := new(big.Int).SetString(whole+fraction, 10)
-	if !ok || unscaled.BitLen() > 256 {
-		return Value{}, false
-	}
-	if scale < 0 {
-		unscaled.Mul(unscaled, pow10(-scale))
-		scale = 0
-	}
-	precision := max(decimalDigits(unscaled), scale, 1)
-	if precision > maxPrecision {
-		return Value{}, false
-	}
-	return DecimalOf(decimal128.FromBigInt(unscaled), uint8(precision), uint8(scale)), true
 }
 
 // group parses what starts with a parenthesis: a subquery, a row, an expression.
@@ -699,9 +541,7 @@ func (p *parser) skipParentheses() error {
 		case p.tok.kind == tokenEOF:
 			return p.lexer.fail(start, "the parenthesis is not closed")
 		}
-		if err := p.advance(); err != nil {
-			return err
-		}
+		p.advance()
 		if depth == 0 {
 			return nil
 		}
@@ -715,9 +555,11 @@ func (p *parser) word() (Expr, error) {
 	upper := strings.ToUpper(p.tok.text)
 	switch upper {
 	case "NULL":
-		return &Literal{Value: NullOf(schema.Type{Kind: schema.Void})}, p.advance()
+		p.advance()
+		return Lit(nil), nil
 	case "TRUE", "FALSE":
-		return &Literal{Value: BoolOf(upper == "TRUE")}, p.advance()
+		p.advance()
+		return Lit(upper == "TRUE"), nil
 	case "CASE":
 		return p.caseWhen()
 	case "CAST", "TRY_CAST":
@@ -725,10 +567,9 @@ func (p *parser) word() (Expr, error) {
 			return p.cast(upper == "TRY_CAST")
 		}
 	case "EXISTS":
-		if ahead := *p; next.is("(") && ahead.advance() == nil && isQuery(ahead.peek()) {
-			if err := p.advance(); err != nil {
-				return nil, err
-			}
+		ahead := *p
+		if ahead.advance(); next.is("(") && isQuery(ahead.peek()) {
+			p.advance()
 			if err := p.skipParentheses(); err != nil {
 				return nil, err
 			}
@@ -750,57 +591,8 @@ func (p *parser) word() (Expr, error) {
 	return p.reference()
 }
 
-// typedLiteral parses DATE '…' and its like.
-func (p *parser) typedLiteral(name string) (Expr, error) {
-	at := p.tok.start
-	if err := p.advance(); err != nil {
-		return nil, err
-	}
-	text, err := p.str()
-	if err != nil {
-		return nil, err
-	}
-	invalid := p.fail("INVALID_TYPED_LITERAL", at, "%q is not a %s", text, strings.ToLower(name))
-	literal := &Literal{Value: StringOf(text)}
-	switch name {
-	case "DATE":
-		if isSpecialDatetime(text) {
-			return &Cast{X: literal, To: schema.Type{Kind: schema.Date}}, nil
-		}
-		if days, ok := parseDate(text); ok {
-			return &Literal{Value: IntOf(schema.Date, days)}, nil
-		}
-	case "TIMESTAMP", "TIMESTAMP_LTZ":
-		// Without a zone it means an instant of the session's zone, which binding knows.
-		if _, ok := parseTimestamp(text, nil); ok || isSpecialDatetime(text) || isTimeAlone(text) {
-			return &Cast{X: literal, To: schema.Type{Kind: schema.Timestamp}}, nil
-		}
-	case "TIMESTAMP_NTZ":
-		if isSpecialDatetime(text) {
-			return &Cast{X: literal, To: schema.Type{Kind: schema.TimestampNTZ}}, nil
-		}
-		if micros, zoned, ok := parseTimestampNTZ(text); ok && !zoned {
-			return &Literal{Value: IntOf(schema.TimestampNTZ, micros)}, nil
-		}
-	case "X":
-		if len(text)%2 == 1 {
-			text = "0" + text
-		}
-		if data, err := hex.DecodeString(text); err == nil {
-			return &Literal{Value: BinaryOf(string(data))}, nil
-		}
-	case "TIME":
-		return &Opaque{SQL: p.source(at), Reason: "the type time is not known to this version"}, nil
-	default:
-		return nil, p.fail("UNSUPPORTED_TYPED_LITERAL", at, "there are no literals of type %s", strings.ToLower(name))
-	}
-	return nil, invalid
-}
-
 func (p *parser) caseWhen() (Expr, error) {
-	if err := p.advance(); err != nil {
-		return nil, err
-	}
+	p.advance()
 	var operand Expr
 	if !p.tok.is("WHEN") {
 		var err error
@@ -809,12 +601,7 @@ func (p *parser) caseWhen() (Expr, error) {
 		}
 	}
 	c := &Case{}
-	for {
-		if ok, err := p.accept("WHEN"); err != nil {
-			return nil, err
-		} else if !ok {
-			break
-		}
+	for p.accept("WHEN") {
 		condition, err := p.expression()
 		if err != nil {
 			return nil, err
@@ -834,93 +621,13 @@ func (p *parser) caseWhen() (Expr, error) {
 	if len(c.Whens) == 0 {
 		return nil, p.unexpected(`"WHEN"`)
 	}
-	if ok, err := p.accept("ELSE"); err != nil {
-		return nil, err
-	} else if ok {
+	if p.accept("ELSE") {
+		var err error
 		if c.Else, err = p.expression(); err != nil {
 			return nil, err
 		}
 	}
 	return c, p.expect("END")
-}
-
-func (p *parser) cast(try bool) (Expr, error) {
-	if err := p.advance(); err != nil {
-		return nil, err
-	}
-	if err := p.expect("("); err != nil {
-		return nil, err
-	}
-	x, err := p.expression()
-	if err != nil {
-		return nil, err
-	}
-	if err := p.expect("AS"); err != nil {
-		return nil, err
-	}
-	to, err := p.dataType()
-	if err != nil {
-		return nil, err
-	}
-	return &Cast{X: x, To: to, Try: try}, p.expect(")")
-}
-
-// dataType parses a type's name with its arguments.
-func (p *parser) dataType() (schema.Type, error) {
-	start := p.tok.start
-	if p.tok.kind != tokenWord {
-		return schema.Type{}, p.unexpected("a type")
-	}
-	interval, str := p.tok.is("INTERVAL"), p.tok.is("STRING")
-	if err := p.advance(); err != nil {
-		return schema.Type{}, err
-	}
-	switch {
-	case p.tok.is("("):
-		if err := p.skipParentheses(); err != nil {
-			return schema.Type{}, err
-		}
-	case p.tok.is("<"), p.tok.is("<>"):
-		for depth := 0; ; {
-			if p.tok.kind == tokenEOF {
-				return schema.Type{}, p.unexpected(`">"`)
-			}
-			if p.tok.kind == tokenSymbol {
-				depth += strings.Count(p.tok.text, "<") - strings.Count(p.tok.text, ">")
-			}
-			if err := p.advance(); err != nil {
-				return schema.Type{}, err
-			}
-			if depth <= 0 {
-				break
-			}
-		}
-	case interval && p.tok.kind == tokenWord && p.peek().is("TO"):
-		for range 3 { // DAY TO SECOND
-			if err := p.advance(); err != nil {
-				return schema.Type{}, err
-			}
-		}
-	case interval && p.tok.kind == tokenWord:
-		if err := p.advance(); err != nil {
-			return schema.Type{}, err
-		}
-	case str && p.tok.is("COLLATE"):
-		for range 2 {
-			if err := p.advance(); err != nil {
-				return schema.Type{}, err
-			}
-		}
-	}
-	t, err := schema.ParseType(p.source(start))
-	if err != nil {
-		class := "UNSUPPORTED_DATATYPE"
-		if strings.HasPrefix(strings.ToLower(p.source(start)), "dec") {
-			class = "DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION"
-		}
-		return schema.Type{}, p.fail(class, start, "%q is not a type", p.source(start))
-	}
-	return t, nil
 }
 
 func (p *parser) qualifiedName() ([]string, error) {
@@ -930,15 +637,11 @@ func (p *parser) qualifiedName() ([]string, error) {
 	var name []string
 	for {
 		name = append(name, p.tok.text)
-		if err := p.advance(); err != nil {
-			return nil, err
-		}
+		p.advance()
 		if !p.tok.is(".") || !isName(p.peek()) {
 			return name, nil
 		}
-		if err := p.advance(); err != nil {
-			return nil, err
-		}
+		p.advance()
 	}
 }
 
@@ -959,326 +662,4 @@ func (p *parser) reference() (Expr, error) {
 		return nil, p.unexpected("an operator: a lambda stands only inside a call")
 	}
 	return &Column{Name: name}, nil
-}
-
-// castFunctions are the types whose names are functions that cast.
-var castFunctions = map[string]bool{
-	"boolean": true, "tinyint": true, "smallint": true, "int": true, "bigint": true, "float": true, "double": true, "decimal": true,
-	"date": true, "timestamp": true, "binary": true, "string": true,
-}
-
-func (p *parser) functionCall(start int, qualified []string) (Expr, error) {
-	name := strings.ToLower(qualified[len(qualified)-1])
-	c := &Call{Name: name}
-	if len(qualified) > 1 {
-		if err := p.skipParentheses(); err != nil {
-			return nil, err
-		}
-		return &Opaque{SQL: p.source(start), Reason: "the function " + strings.Join(qualified, ".") + " is not known here"}, nil
-	}
-	if err := p.expect("("); err != nil {
-		return nil, err
-	}
-	lambda, err := p.arguments(c)
-	if err != nil {
-		return nil, err
-	}
-	switch {
-	case p.tok.is("OVER") && (p.peek().is("(") || isName(p.peek())):
-		return nil, p.fail("_LEGACY_ERROR_TEMP_1034", start, "a WHERE clause cannot hold the window function %s", name)
-	case lambda:
-		return &Opaque{SQL: p.source(start), Reason: "functions that take lambdas are not evaluated", args: c.Args}, nil
-	case castFunctions[name] && len(c.Args) == 1:
-		to, err := schema.ParseType(name)
-		return &Cast{X: c.Args[0], To: to}, err
-	}
-	p.unitArgument(c)
-	return c, nil
-}
-
-// argument parses a function's argument. Of a lambda the text is kept, and the columns of the row that it mentions.
-func (p *parser) argument() (arg Expr, lambda bool, err error) {
-	start := p.tok.start
-	if p.tok.is("*") {
-		return &Opaque{SQL: "*", Reason: "all columns"}, false, p.advance()
-	}
-	ahead := *p
-	if parameters, ok := ahead.lambdaParameters(); ok {
-		*p = ahead
-		body, err := p.expression()
-		if err != nil {
-			return nil, false, err
-		}
-		return &Opaque{SQL: p.source(start), Reason: "a lambda", args: freeColumns(body, parameters)}, true, nil
-	}
-	arg, err = p.expression()
-	return arg, false, err
-}
-
-// lambdaParameters consumes "x ->" or "(x, y) ->" and says whether it was there.
-func (p *parser) lambdaParameters() (names []string, ok bool) {
-	parenthesis := p.tok.is("(")
-	if parenthesis && p.advance() != nil {
-		return nil, false
-	}
-	for isName(p.tok) {
-		names = append(names, p.tok.text)
-		if p.advance() != nil {
-			return nil, false
-		}
-		if !parenthesis || !p.tok.is(",") {
-			break
-		}
-		if p.advance() != nil {
-			return nil, false
-		}
-	}
-	if parenthesis && (!p.tok.is(")") || p.advance() != nil) {
-		return nil, false
-	}
-	return names, len(names) > 0 && p.tok.is("->") && p.advance() == nil
-}
-
-// freeColumns lists the names in an expression that are none of a lambda's parameters.
-func freeColumns(e Expr, parameters []string) []Expr {
-	if c, ok := e.(*Column); ok {
-		if slices.ContainsFunc(parameters, func(p string) bool { return strings.EqualFold(p, c.Name[0]) }) {
-			return nil
-		}
-		return []Expr{c}
-	}
-	var free []Expr
-	for _, child := range e.Children() {
-		free = append(free, freeColumns(child, parameters)...)
-	}
-	return free
-}
-
-// datetimeUnits are the words that stand as the first argument of timestampadd and its like.
-var datetimeUnits = map[string]bool{
-	"YEAR": true, "QUARTER": true, "MONTH": true, "WEEK": true, "DAY": true, "DAYOFYEAR": true, "HOUR": true,
-	"MINUTE": true, "SECOND": true, "MILLISECOND": true, "MICROSECOND": true,
-}
-
-// unitArgument makes a string of the unit of a three-argument DATEADD(DAY, 1, ts) or DATEDIFF(DAY, a, b).
-func (p *parser) unitArgument(c *Call) {
-	if len(c.Args) != 3 {
-		return
-	}
-	column, ok := c.Args[0].(*Column)
-	if !ok || len(column.Name) != 1 || !datetimeUnits[strings.ToUpper(column.Name[0])] {
-		return
-	}
-	switch c.Name {
-	case "timestampadd", "dateadd", "date_add":
-		c.Name = "timestampadd"
-	case "timestampdiff", "datediff", "date_diff", "timediff":
-		c.Name = "timestampdiff"
-	default:
-		return
-	}
-	c.Args[0] = &Literal{Value: StringOf(strings.ToUpper(column.Name[0]))}
-}
-
-// arguments parses a call's arguments and the closing parenthesis, and says whether a lambda is among them.
-func (p *parser) arguments(c *Call) (lambda bool, err error) {
-	if ok, err := p.accept(")"); err != nil || ok {
-		return false, err
-	}
-	switch c.Name {
-	case "extract":
-		if isName(p.tok) && p.peek().is("FROM") {
-			return false, p.extractArguments(c)
-		}
-	case "trim":
-		if ok, err := p.trimOption(c); err != nil || ok {
-			return false, err
-		}
-	}
-	if p.tok.is("DISTINCT") && p.peek().kind != tokenSymbol {
-		if fn, ok := Lookup(c.Name); ok && fn.Rejected == "" {
-			return false, p.fail("INVALID_SQL_SYNTAX.FUNCTION_WITH_UNSUPPORTED_SYNTAX", p.tok.start, "%s does not take DISTINCT", c.Name)
-		}
-		if err := p.advance(); err != nil {
-			return false, err
-		}
-	}
-	// Where a keyword may stand for a comma, IN among them, the first argument must not eat it.
-	keywords := argumentKeywords[c.Name]
-	if len(keywords) > 0 && !p.tok.is("NOT") && !p.tok.is("!") {
-		first, err := p.value(0)
-		if err != nil {
-			return false, err
-		}
-		if p.tok.is(keywords[0]) {
-			c.Args = []Expr{first}
-			if c.Name == "trim" {
-				return false, p.trimSource(c, "btrim")
-			}
-			return false, p.keywordArguments(c, keywords)
-		}
-		if first, err = p.predicate(first); err != nil {
-			return false, err
-		}
-		if first, err = p.restOfExpression(first); err != nil {
-			return false, err
-		}
-		c.Args = append(c.Args, first)
-	}
-	for len(c.Args) == 0 || p.tok.is(",") {
-		if len(c.Args) > 0 {
-			if err := p.advance(); err != nil {
-				return false, err
-			}
-		}
-		arg, isLambda, err := p.argument()
-		if err != nil {
-			return false, err
-		}
-		lambda = lambda || isLambda
-		c.Args = append(c.Args, arg)
-	}
-	return lambda, p.expect(")")
-}
-
-// argumentKeywords are what stands between the arguments of calls that SQL gives a syntax of their own; the last may be left out.
-var argumentKeywords = map[string][]string{
-	"substr": {"FROM", "FOR"}, "substring": {"FROM", "FOR"}, "position": {"IN"}, "overlay": {"PLACING", "FROM", "FOR"}, "trim": {"FROM"},
-}
-
-// extractArguments parses "YEAR FROM x)".
-func (p *parser) extractArguments(c *Call) error {
-	field := &Literal{Value: StringOf(strings.ToUpper(p.tok.text))}
-	for range 2 {
-		if err := p.advance(); err != nil {
-			return err
-		}
-	}
-	source, err := p.value(0)
-	if err != nil {
-		return err
-	}
-	c.Name, c.Args = "date_part", []Expr{field, source}
-	return p.expect(")")
-}
-
-// keywordArguments parses "KEYWORD b KEYWORD c)" after the first argument.
-func (p *parser) keywordArguments(c *Call, keywords []string) error {
-	for _, keyword := range keywords {
-		ok, err := p.accept(keyword)
-		if err != nil {
-			return err
-		}
-		if !ok {
-			break
-		}
-		arg, err := p.value(0)
-		if err != nil {
-			return err
-		}
-		c.Args = append(c.Args, arg)
-	}
-	return p.expect(")")
-}
-
-// trimOption parses "BOTH 'x' FROM s)" and its like, and "FROM s)"; it says whether one of them is there.
-func (p *parser) trimOption(c *Call) (bool, error) {
-	function, ok := map[string]string{"BOTH": "btrim", "LEADING": "ltrim", "TRAILING": "rtrim"}[strings.ToUpper(p.tok.text)]
-	next := p.peek()
-	switch {
-	case p.tok.is("FROM"):
-		return true, p.trimSource(c, "btrim")
-	case !ok || p.tok.kind != tokenWord || next.kind == tokenSymbol && !next.is("(") && !next.is("-") || next.kind == tokenEOF:
-		return false, nil // a column of that name
-	}
-	if err := p.advance(); err != nil {
-		return true, err
-	}
-	if !p.tok.is("FROM") {
-		characters, err := p.value(0)
-		if err != nil {
-			return true, err
-		}
-		c.Args = []Expr{characters}
-	}
-	return true, p.trimSource(c, function)
-}
-
-// trimSource parses "FROM s)" after the characters, if any, which are c's argument so far.
-func (p *parser) trimSource(c *Call, function string) error {
-	if err := p.expect("FROM"); err != nil {
-		return err
-	}
-	source, err := p.value(0)
-	if err != nil {
-		return err
-	}
-	c.Args = append(c.Args, source) // ltrim and rtrim take the characters first
-	if c.Name = function; function == "btrim" {
-		slices.Reverse(c.Args)
-	}
-	return p.expect(")")
-}
-
-// interval parses INTERVAL '1' DAY, INTERVAL 1 DAY 2 HOURS, INTERVAL '1-2' YEAR TO MONTH or INTERVAL '1 day 2 hours'.
-func (p *parser) interval() (Expr, error) {
-	start := p.tok.start
-	if err := p.advance(); err != nil {
-		return nil, err
-	}
-	var parts []intervalPart
-	for {
-		part := intervalPart{}
-		if p.tok.is("-") || p.tok.is("+") {
-			part.sign = p.tok.text
-			if err := p.advance(); err != nil {
-				return nil, err
-			}
-		}
-		if p.tok.kind != tokenString && p.tok.kind != tokenNumber {
-			return nil, p.unexpected("an interval's value")
-		}
-		part.value, part.quoted = p.tok.text, p.tok.kind == tokenString
-		if err := p.advance(); err != nil {
-			return nil, err
-		}
-		if p.tok.kind == tokenWord && isIntervalUnit(p.tok.text) {
-			part.unit = p.tok.text
-			if err := p.advance(); err != nil {
-				return nil, err
-			}
-			if p.tok.is("TO") {
-				if err := p.advance(); err != nil {
-					return nil, err
-				}
-				part.to = p.tok.text
-				if !isIntervalUnit(part.to) {
-					return nil, p.unexpected("an interval's unit")
-				}
-				if err := p.advance(); err != nil {
-					return nil, err
-				}
-			}
-		}
-		parts = append(parts, part)
-		if part.unit == "" || part.to != "" || !p.startsIntervalPart() {
-			break
-		}
-	}
-	v, err := intervalValue(parts)
-	var invalid *intervalError
-	if errors.As(err, &invalid) {
-		return nil, p.fail(invalid.class, start, "%s", invalid.message)
-	}
-	return &Literal{Value: v}, err
-}
-
-// startsIntervalPart says whether a value with a unit follows, as against the rest of the expression.
-func (p *parser) startsIntervalPart() bool {
-	ahead := *p
-	if (ahead.tok.is("-") || ahead.tok.is("+")) && ahead.advance() != nil {
-		return false
-	}
-	next := ahead.peek()
-	return (ahead.tok.kind == tokenString || ahead.tok.kind == tokenNumber) && next.kind == tokenWord && isIntervalUnit(next.text)
 }
