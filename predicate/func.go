@@ -23,6 +23,7 @@ func init() {
 	register(datetimeFunctions, datetimeAliases)
 	register(hashFunctions, nil)
 	register(rewrittenFunctions(), rewrittenAliases)
+	register(opaqueFunctions(), nil)
 }
 
 // register adds functions under their names, and under the aliases that name them.

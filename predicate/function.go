@@ -15,7 +15,7 @@ type Env struct {
 // A Function is a scalar function that Spark knows, with Spark's ANSI semantics. It is written in terms of
 // other nodes (Rewrite), evaluated (Eval), or left alone (Reason).
 type Function struct {
-	Name string // lower case; aliases are entries of their own
+	Name string // lower case; an alias is another name of the same function
 
 	// Rewrite says the call in other nodes, such as coalesce in a Case, which decides what is evaluated lazily. It
 	// takes arguments as parsed; the result is bound in place of the call. A nil result leaves the call to Eval.
@@ -43,8 +43,8 @@ type Function struct {
 	Reason string
 	// Volatile functions depend on more than their arguments and Env: rand, uuid, input_file_name … They have a Reason.
 	Volatile bool
-	// Aggregate functions, and others that no WHERE clause may hold, have a Reason too, and binding rejects the
-	// call with this error class.
+	// Rejected is the error class by which binding refuses functions that no WHERE clause may hold: aggregates,
+	// generators, window functions.
 	Rejected string
 }
 
