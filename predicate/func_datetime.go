@@ -476,6 +476,8 @@ func resolveTimestampAdd(args []Expr) ([]schema.Type, schema.Type, error) {
 	return types, types[2], nil
 }
 
+// timestampAdd adds days and what is longer on the calendar of the zone, where the clock shows the same time afterwards, and
+// what is shorter as time that passes.
 func timestampAdd(env *Env, a []Value, t schema.Type) (Value, error) {
 	unit, known := datetimeUnitSizes[strings.ToUpper(a[0].S)]
 	if !known {
@@ -487,16 +489,18 @@ func timestampAdd(env *Env, a []Value, t schema.Type) (Value, error) {
 	}
 	var micros int64
 	ok := true
-	if unit.months != 0 {
+	switch {
+	case unit.months != 0:
 		months, fits := mulAdd(a[1].I, unit.months, 0)
 		if ok = fits && months == int64(int32(months)); ok {
 			micros, ok = plusMonths(a[2].I, months, zone)
 		}
-	} else {
-		var amount int64
-		if amount, ok = mulAdd(a[1].I, unit.micros, 0); ok {
-			micros, ok = plusDayTime(a[2].I, amount, zone)
-		}
+	case unit.micros < microsPerDay:
+		micros, ok = mulAdd(a[1].I, unit.micros, a[2].I)
+	default:
+		var moved int64
+		moved, ok = mulAdd(a[1].I, unit.micros, localMicros(a[2].I, zone))
+		micros = sameOffset(a[2].I, moved, zone)
 	}
 	if !ok {
 		return Value{}, &EvalError{Class: "DATETIME_OVERFLOW", Message: "timestampadd leaves the range of timestamps"}
@@ -510,17 +514,6 @@ func plusMonths(micros, months int64, zone *time.Location) (int64, bool) {
 	days := floorDiv(local, microsPerDay)
 	moved, ok := mulAdd(addMonths(days, months), microsPerDay, local-days*microsPerDay)
 	return sameOffset(micros, moved, zone), ok
-}
-
-// plusDayTime adds an interval of days and microseconds: whole days on the calendar of a zone, the rest as time that
-// passes.
-func plusDayTime(micros, interval int64, zone *time.Location) (int64, bool) {
-	days := interval / microsPerDay
-	moved, ok := mulAdd(days, microsPerDay, localMicros(micros, zone))
-	if !ok {
-		return 0, false
-	}
-	return mulAdd(1, sameOffset(micros, moved, zone), interval-days*microsPerDay)
 }
 
 func timestampDiff(env *Env, a []Value, t schema.Type) (Value, error) {
@@ -582,15 +575,21 @@ func timestampParts(result schema.Kind, optional int) resolveFunc {
 }
 
 func makeTimestamp(env *Env, a []Value, t schema.Type) (Value, error) {
+	zone, err := env.zone(), error(nil)
+	if len(a) > 6 {
+		if zone, err = zoneOf(a[6].S); err != nil {
+			return Value{}, err
+		}
+	}
+	hour, minute, second := a[3].I, a[4].I, int64(a[5].D.LowBits()) // in microseconds; 16 digits fit
+	if second > 60*microsPerSecond && second < 61*microsPerSecond {
+		return Value{}, &EvalError{Class: "INVALID_FRACTION_OF_SECOND", Message: "a second of 60 has no fraction"}
+	}
 	days, err := dateOf(a[0].I, a[1].I, a[2].I)
 	if err != nil {
 		return Value{}, err
 	}
-	hour, minute, second := a[3].I, a[4].I, int64(a[5].D.LowBits()) // in microseconds; 16 digits fit
-	switch {
-	case second > 60*microsPerSecond && second < 61*microsPerSecond:
-		return Value{}, &EvalError{Class: "INVALID_FRACTION_OF_SECOND", Message: "a second of 60 has no fraction"}
-	case hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 60*microsPerSecond:
+	if hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 60*microsPerSecond {
 		return Value{}, outOfBounds(fmt.Sprintf("the time %d:%d", hour, minute))
 	}
 	local, ok := mulAdd(days, microsPerDay, hour*microsPerHour+minute*microsPerMinute+second)
@@ -599,12 +598,6 @@ func makeTimestamp(env *Env, a []Value, t schema.Type) (Value, error) {
 	}
 	if t.Kind == schema.TimestampNTZ {
 		return Value{Type: t, I: local}, nil
-	}
-	zone := env.zone()
-	if len(a) > 6 {
-		if zone, err = zoneOf(a[6].S); err != nil {
-			return Value{}, err
-		}
 	}
 	return Value{Type: t, I: instantMicros(local, zone)}, nil
 }
@@ -628,6 +621,9 @@ func epoch(unit int64) evalFunc {
 func fromEpoch(unit int64) evalFunc {
 	return func(_ *Env, a []Value, t schema.Type) (Value, error) {
 		micros, ok := mulAdd(a[0].I, unit, 0)
+		if unit == 1 {
+			micros, ok = a[0].I, true
+		}
 		if !ok {
 			return Value{}, &EvalError{Class: "ArithmeticException", Message: "the timestamp is out of range"}
 		}

@@ -358,7 +358,10 @@ func roundInteger(v Value, scale int64, mode rounding) (Value, error) {
 // roundFloat rounds the shortest decimal that reads as the double, as Spark does: 1.005 to two digits is 1.01, although
 // the double lies below. A float is made a double before.
 func roundFloat(v Value, scale int64, mode rounding) (Value, error) {
-	if v.F == 0 || math.IsNaN(v.F) || math.IsInf(v.F, 0) {
+	switch {
+	case v.F == 0:
+		return Value{Type: v.Type}, nil // decimals have no -0
+	case math.IsNaN(v.F), math.IsInf(v.F, 0):
 		return v, nil
 	}
 	if math.Abs(v.F) < 1e-300 {

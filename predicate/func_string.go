@@ -446,7 +446,7 @@ func overlay(a []Value) Value {
 	}
 	return Value{
 		Type: a[0].Type,
-		S:    substring(a[0], 1, pos-1).S + a[1].S + substring(a[0], int64(int32(pos+length)), math.MaxInt32).S,
+		S:    substring(a[0], 1, int64(int32(pos-1))).S + a[1].S + substring(a[0], int64(int32(pos+length)), math.MaxInt32).S,
 	}
 }
 
