@@ -9,30 +9,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/deltaskip/deltaskip/colstats"
-	"github.com/deltaskip/deltaskip/predicate"
 	"github.com/deltaskip/deltaskip/schema"
 )
-
-func mustCompile(t testing.TB, o Options, reads ...string) *Program {
-	t.Helper()
-	var bound []*predicate.Predicate
-	for _, sql := range reads {
-		e, err := predicate.Parse(sql, predicate.ParseOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, err := predicate.Bind(e, testTable, predicate.Env{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		bound = append(bound, p)
-	}
-	p, err := Compile(bound, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
 
 // benchFacts makes facts of n files: ranges of width 1000 in shuffled order, every 16th file without bounds if gaps.
 func benchFacts(c *schema.Column, n int, gaps bool, rng *rand.Rand) *colstats.Facts {

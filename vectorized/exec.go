@@ -59,7 +59,7 @@ func (r *run) start(p *Program, b *colstats.Batch) error {
 func (r *run) begin(p *Program, n int) error {
 	r.p, r.n, r.lo, r.hi = p, n, 0, 0
 	for i, f := range r.facts {
-		if err := checkFacts(f, p.layout.Demands[i], n); err != nil {
+		if err := checkFacts(f, p.layout.Demands[i].Column, p.types[i], n); err != nil {
 			return err
 		}
 	}
@@ -72,10 +72,10 @@ func (r *run) begin(p *Program, n int) error {
 	return nil
 }
 
-// checkFacts keeps kernels from reading what is not there.
-func checkFacts(f *colstats.Facts, d colstats.Demand, n int) error {
-	if f.Column != d.Column {
-		return fmt.Errorf("vectorized: the batch was made for another layout: it has %v where %v is demanded", f.Column, d.Column)
+// checkFacts keeps kernels from reading what is not there. The bounds of c, if there are any, must be of type want.
+func checkFacts(f *colstats.Facts, c *schema.Column, want arrow.DataType, n int) error {
+	if f.Column != c {
+		return fmt.Errorf("vectorized: the batch was made for another layout: it has %v where %v is demanded", f.Column, c)
 	}
 	for _, bitmap := range [...][]uint64{f.Bounded, f.NoNull, f.AllNull, f.MayNaN} {
 		if bitmap != nil && len(bitmap) < (n+63)/64 {
@@ -85,13 +85,21 @@ func checkFacts(f *colstats.Facts, d colstats.Demand, n int) error {
 	if f.Bounded == nil || f.Lower == nil {
 		return nil
 	}
-	want, ok := colstats.ArrowType(f.Column.Type)
 	for _, bounds := range [...]arrow.Array{f.Lower, f.Upper} {
-		if !ok || bounds == nil || bounds.Len() < n || !arrow.TypeEqual(bounds.DataType(), want) {
-			return fmt.Errorf("vectorized: the bounds of %v are not %d values of type %v", f.Column, n, want)
+		if want == nil || bounds == nil || bounds.Len() < n || !sameType(bounds.DataType(), want) {
+			return fmt.Errorf("vectorized: the bounds of %v are not %d values of type %v", c, n, want)
 		}
 	}
 	return nil
+}
+
+// sameType is arrow.TypeEqual for types of bounds, without its allocations.
+func sameType(a, b arrow.DataType) bool {
+	if a, ok := a.(*arrow.Decimal128Type); ok {
+		b, ok := b.(*arrow.Decimal128Type)
+		return ok && *a == *b
+	}
+	return a.ID() == b.ID()
 }
 
 // next moves to the chunk of up to so many files that follows, if there is one, and returns a bitmap of its files.

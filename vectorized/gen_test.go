@@ -48,6 +48,47 @@ func testColumn(name string) *schema.Column {
 	return c
 }
 
+func bindSQL(reads ...string) (bound []*predicate.Predicate, err error) {
+	for _, sql := range reads {
+		e, err := predicate.Parse(sql, predicate.ParseOptions{})
+		if err != nil {
+			return nil, err
+		}
+		p, err := predicate.Bind(e, testTable, predicate.Env{})
+		if err != nil {
+			return nil, err
+		}
+		bound = append(bound, p)
+	}
+	return bound, nil
+}
+
+func compileSQL(o Options, reads ...string) (*Program, error) {
+	bound, err := bindSQL(reads...)
+	if err != nil {
+		return nil, err
+	}
+	return Compile(bound, o)
+}
+
+func mustBind(t testing.TB, reads ...string) []*predicate.Predicate {
+	t.Helper()
+	bound, err := bindSQL(reads...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bound
+}
+
+func mustCompile(t testing.TB, o Options, reads ...string) *Program {
+	t.Helper()
+	p, err := compileSQL(o, reads...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
 var testPools = map[schema.Kind][]string{
 	schema.Boolean: {"false", "true"},
 	schema.String: {
@@ -216,13 +257,24 @@ func widen(t *rapid.T, c *schema.Column, facts *fileFacts) {
 
 // makeFacts lays facts of many files out as a batch does, at an odd offset and with garbage where nothing is known.
 func makeFacts(t *rapid.T, c *schema.Column, files []fileFacts) *colstats.Facts {
-	words := (len(files) + 63) / 64
+	offset := rapid.IntRange(0, 9).Draw(t, "offset")
+	files = slices.Clone(files)
+	for i := range files {
+		if !files[i].bounded {
+			files[i].lower, files[i].upper = drawValue(t, c.Type), drawValue(t, c.Type)
+		}
+	}
+	return layFacts(c, files, offset, rapid.Bool().Draw(t, "nil bitmaps"))
+}
+
+// layFacts lays facts of many files out as a batch does.
+func layFacts(c *schema.Column, files []fileFacts, offset int, nilBitmaps bool) *colstats.Facts {
 	f := &colstats.Facts{Column: c, ExactZero: c.Partition}
 	bitmap := func(bit func(fileFacts) bool) []uint64 {
-		if !slices.ContainsFunc(files, bit) && rapid.Bool().Draw(t, "nil bitmap") {
+		if nilBitmaps && !slices.ContainsFunc(files, bit) {
 			return nil
 		}
-		b := make([]uint64, words)
+		b := make([]uint64, (len(files)+63)/64)
 		for i, file := range files {
 			b[i/64] |= b2u(bit(file)) << (i % 64)
 		}
@@ -236,15 +288,9 @@ func makeFacts(t *rapid.T, c *schema.Column, files []fileFacts) *colstats.Facts 
 		f.Bounded = nil
 		return f
 	}
-	offset := rapid.IntRange(0, 9).Draw(t, "offset")
-	var lower, upper []predicate.Value
-	for range offset {
-		lower, upper = append(lower, drawValue(t, c.Type)), append(upper, drawValue(t, c.Type))
-	}
+	lower := slices.Repeat([]predicate.Value{files[0].upper}, offset)
+	upper := slices.Repeat([]predicate.Value{files[0].lower}, offset)
 	for _, file := range files {
-		if !file.bounded {
-			file.lower, file.upper = drawValue(t, c.Type), drawValue(t, c.Type)
-		}
 		lower, upper = append(lower, file.lower), append(upper, file.upper)
 	}
 	f.Lower, f.Upper = makeArray(c.Type, lower, offset), makeArray(c.Type, upper, offset)

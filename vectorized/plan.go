@@ -626,8 +626,10 @@ func (c *compiler) finish(p *Program) {
 		if columns[i] > 0 {
 			d := c.demands[i]
 			usable, _ := d.Column.BoundsUsable()
-			d.Bounds = d.Bounds && (d.Column.Partition || usable)
+			d.Bounds = d.Bounds && usable
 			p.layout.Demands = append(p.layout.Demands, d)
+			typ, _ := colstats.ArrowType(d.Column.Type)
+			p.types = append(p.types, typ)
 			columns[i] = len(p.layout.Demands)
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"runtime/debug"
 
+	"github.com/apache/arrow-go/v18/arrow"
+
 	"github.com/deltaskip/deltaskip/colstats"
 	"github.com/deltaskip/deltaskip/predicate"
 )
@@ -52,6 +54,7 @@ func recoverTo(err *error) {
 type Program struct {
 	options Options
 	layout  *colstats.Layout
+	types   []arrow.DataType // of the bounds of each demand; nil for types without
 	nodes   []planNode
 	reads   []read
 
@@ -65,7 +68,7 @@ type Program struct {
 
 // A read is one read's place in the program.
 type read struct {
-	partition, data int32
+	partition, data int32                // plan nodes
 	columns         []int                // demands of either
 	exact           *predicate.Predicate // the partition half, or nil
 }
@@ -107,6 +110,7 @@ func compile(reads []*predicate.Predicate, o Options, partitionOnly bool) (*Prog
 			plan.exact = pp
 			plan.partition = c.half(&plan, pp)
 			plan.data = c.half(&plan, dp)
+			p.unusable = append(append(p.unusable, c.judge(pp, i)...), c.judge(dp, i)...)
 			whole = append(whole, c.whole(pp, dp))
 		}
 		p.reads = append(p.reads, plan)

@@ -45,13 +45,3 @@ func (p *Program) Why(b *colstats.Batch, file int) (reason Reason, ok bool, err 
 	}
 	return reason, true, nil
 }
-
-// An Unusable names a conjunct of a read that skips no file.
-type Unusable struct {
-	Read     int    // index into the reads of Compile
-	Conjunct string // SQL text
-	Reason   string // in plain words
-}
-
-// Unusable lists the conjuncts that skip no file, in the order of the reads.
-func (p *Program) Unusable() []Unusable { return p.unusable }
