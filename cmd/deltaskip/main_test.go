@@ -85,6 +85,10 @@ func TestFiles(t *testing.T) {
 	if strings.TrimSpace(out) != got.Candidates[0] {
 		t.Errorf("first %s, want %s", out, got.Candidates[0])
 	}
+	out, _, _ = deltaskip(t, "files", eventsTable, "--where", "rand() > 0.5 AND id < 0", "--format", "json")
+	if err := json.Unmarshal([]byte(out), &got); err != nil || len(got.Candidates) != 0 || len(got.Unusable) != 1 || !strings.Contains(got.Unusable[0].Conjunct, "rand") {
+		t.Errorf("unusable: %v %s", err, out)
+	}
 	out, _, _ = deltaskip(t, "files", eventsTable, "--where", "id < 1500", "--verdict", "--format", "json")
 	var verdicts filesJSON
 	if err := json.Unmarshal([]byte(out), &verdicts); err != nil {
