@@ -11,13 +11,12 @@ import (
 )
 
 // arrays makes Arrow arrays of n rows' bounds.
-func (c *column) arrays(mem memory.Allocator, bounded []uint64, n int) (lower, upper arrow.Array) {
+func (c *column) arrays(mem memory.Allocator, n int) (lower, upper arrow.Array) {
 	switch c.class {
 	case decimals:
-		return fixedArray(mem, c.arrow, c.lower128[:n]), fixedArray(mem, c.arrow, c.upper128[:n])
+		return fixedArray(mem, c.arrow, c.bounds128[minimum][:n]), fixedArray(mem, c.arrow, c.bounds128[maximum][:n])
 	case texts:
-		open := func(row int) bool { return isSet(bounded, row) && c.known[row]&hasUpper == 0 }
-		return c.lowerText.array(mem, c.arrow, n, nil), c.upperText.array(mem, c.arrow, n, open)
+		return c.texts[minimum].array(mem, c.arrow, n, nil), c.texts[maximum].array(mem, c.arrow, n, c.open)
 	}
 	return c.narrowed(mem, c.bounds[minimum][:n]), c.narrowed(mem, c.bounds[maximum][:n])
 }
@@ -77,29 +76,30 @@ func convertedArray[T arrow.FixedWidthType](mem memory.Allocator, t arrow.DataTy
 	return newArray(t, len(v), buf)
 }
 
-// array makes a string or binary array of the first n strings, with MaxString in the rows that open names.
-func (t *text) array(mem memory.Allocator, dt arrow.DataType, n int, open func(row int) bool) arrow.Array {
+// array makes a string or binary array of the first n strings, with MaxString in the rows that open marks.
+func (t *text) array(mem memory.Allocator, dt arrow.DataType, n int, open []uint64) arrow.Array {
 	offsets := newBuffer(mem, (n+1)*4)
 	to := arrow.GetData[int32](offsets.Bytes())
 	to[0] = 0
-	if open == nil {
-		copy(to[1:], t.ends[:n])
-		data := newBuffer(mem, t.start(n))
+	copy(to[1:], t.ends[:n])
+	more := int32(0)
+	for i := range n {
+		if isSet(open, i) {
+			more += int32(len(MaxString))
+		}
+		to[i+1] += more
+	}
+	data := newBuffer(mem, int(to[n]))
+	if more == 0 {
 		copy(data.Bytes(), t.bytes)
 		return newArray(dt, n, offsets, data)
 	}
-	more := int32(0)
 	for i := range n {
-		if open(i) {
-			more += int32(len(MaxString))
+		value := t.at(i)
+		if isSet(open, i) {
+			value = []byte(MaxString)
 		}
-		to[i+1] = t.ends[i] + more
-	}
-	data := newBuffer(mem, int(to[n]))
-	for i := range n {
-		if copy(data.Bytes()[to[i]:to[i+1]], t.at(i)) == 0 && open(i) {
-			copy(data.Bytes()[to[i]:to[i+1]], MaxString)
-		}
+		copy(data.Bytes()[to[i]:to[i+1]], value)
 	}
 	return newArray(dt, n, offsets, data)
 }

@@ -26,7 +26,6 @@ type Builder struct {
 	reader *reader
 	n      int
 	paths  text
-	own    []bool // rows that NaNOrderedIfOwn holds for
 }
 
 // NewBuilder returns an empty builder.
@@ -42,9 +41,9 @@ func (b *Builder) begin() error {
 	if b.n == MaxBatchLen {
 		return ErrFull
 	}
-	if b.n == len(b.own) {
+	if b.n == len(b.paths.ends) {
 		n := min(max(64, 2*b.n), MaxBatchLen)
-		b.own = grown(b.own, n)
+		b.reader.own = grown(b.reader.own, n/64)
 		b.paths.ends = grown(b.paths.ends, n)
 		b.reader.grow(n)
 	}
@@ -56,7 +55,8 @@ func (b *Builder) begin() error {
 func (b *Builder) commit(path []byte, own bool) {
 	b.paths.bytes = append(b.paths.bytes[:b.paths.start(b.n)], path...)
 	b.paths.ends[b.n] = int32(len(b.paths.bytes))
-	b.own[b.n] = own
+	b.reader.own[b.n/64] &^= 1 << (b.n % 64)
+	setTo(b.reader.own, b.n, own)
 	b.n++
 }
 
@@ -98,21 +98,17 @@ func (b *Builder) AppendLine(text []byte, l *Line) error {
 	return nil
 }
 
-// DropLast takes back the file that was appended last. It must not be called twice for one append.
+// DropLast takes back the file that was appended last, once.
 func (b *Builder) DropLast() { b.n-- }
 
 // Flush returns the files appended so far as a batch that the caller releases, and empties the builder.
 func (b *Builder) Flush() *Batch {
 	mem := b.o.allocator()
-	own := bitmap(b.n)
-	for i, is := range b.own[:b.n] {
-		setTo(own, i, is)
-	}
 	batch := &Batch{
 		layout: b.layout,
 		n:      b.n,
 		paths:  b.paths.array(mem, arrow.BinaryTypes.String, b.n, nil),
-		facts:  b.reader.facts(mem, rows{n: b.n, records: b.reader.records, nanOrdered: b.o.nanOrdered(b.n, own)}),
+		facts:  b.reader.facts(mem, b.n),
 		mem:    mem,
 	}
 	batch.refs.Store(1)

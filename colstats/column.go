@@ -3,7 +3,6 @@ package colstats
 import (
 	"bytes"
 	"math"
-	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -36,26 +35,45 @@ const (
 	maybeNull             // partition column: the value may be NULL as well as what the bounds say
 )
 
-// A column holds what was read of one demanded column, one entry a row. Which slices it has depends on its class.
+// A cell holds what was read of one column in one row, until it is concluded what that proves.
+type cell struct {
+	bounds [2]int64 // minimum and maximum: integers, or the bits of floats
+	nulls  int64    // nullCount, or -1
+	known  uint8
+}
+
+// ringRows is the number of rows whose cells are kept, two bitmap words: the last row can be taken back even when the
+// next one has begun another word.
+const ringRows = 128
+
+// A column holds what was read of one demanded column and what that proves. Which slices it has depends on its class.
 type column struct {
 	demand Demand
 	arrow  arrow.DataType // of the bounds; nil without
 	class  class
-	exact  bool          // a partition column: bounds are values
-	types  []schema.Type // that statistics may be of: the column's, and earlier ones (type widening)
-	prefix int           // characters from which writers cut a string's bounds
+	exact  bool // a partition column: bounds are values
+	// integers from 0 on, below this one, are values of the column: 0 when it is of no integral type.
+	integers int64
+	// Type widening: statistics may still be of these types.
+	maybeFloat, maybeDate bool
+	prefix                int // characters from which writers cut a string's bounds
 
-	known                []uint8
-	nulls                []int64    // nullCount, or -1
-	bounds               [2][]int64 // minimum and maximum
-	lower128, upper128   []decimal128.Num
-	lowerText, upperText text
+	// The cells of all columns lie row by row, so that reading a line writes to one place. The column's are those from
+	// `first` on, `columns` apart, of ringRows rows.
+	cells          []cell
+	first, columns int
+	decimals       [][2]decimal128.Num // of the same rows
+
+	// By row of the batch, as far as rows are concluded; but texts are here from the start.
+	bounded, noNull, allNull, mayNaN []uint64
+	open                             []uint64 // rows whose maximum is missing
+	bounds                           [2][]int64
+	bounds128                        [2][]decimal128.Num
+	texts                            [2]text
 }
 
-// was says whether statistics may be of another type than the column has now.
-func (c *column) was(kind schema.Kind) bool {
-	return slices.ContainsFunc(c.types, func(t schema.Type) bool { return t.Kind == kind })
-}
+// cell returns what was read of the column in one of the last rows.
+func (c *column) cell(row int) *cell { return &c.cells[row%ringRows*c.columns+c.first] }
 
 // A text holds strings one after the other; string i ends at ends[i].
 type text struct {
@@ -79,7 +97,11 @@ func (t *text) truncate(row int) {
 }
 
 func newColumn(d Demand, table *schema.Table) column {
-	c := column{demand: d, exact: d.Column.Partition, types: d.Column.StatisticsTypes(), prefix: 32}
+	c := column{demand: d, exact: d.Column.Partition, prefix: 32}
+	for _, t := range d.Column.StatisticsTypes() {
+		c.maybeFloat = c.maybeFloat || t.Kind == schema.Float
+		c.maybeDate = c.maybeDate || t.Kind == schema.Date
+	}
 	if table != nil && table.StringPrefixLength > 0 {
 		c.prefix = table.StringPrefixLength
 	}
@@ -93,6 +115,9 @@ func newColumn(d Demand, table *schema.Table) column {
 			c.class = decimals
 		case schema.String, schema.Binary:
 			c.class = texts
+		case schema.Byte, schema.Short, schema.Integer, schema.Long:
+			_, c.integers = extremes(d.Column.Type.Kind)
+			c.class = integers
 		default:
 			c.class = integers
 		}
@@ -102,15 +127,20 @@ func newColumn(d Demand, table *schema.Table) column {
 
 // grow makes room for n rows.
 func (c *column) grow(n int) {
-	c.known = grown(c.known, n)
-	c.nulls = grown(c.nulls, n)
-	switch c.class {
-	case integers, floats:
-		c.bounds[minimum], c.bounds[maximum] = grown(c.bounds[minimum], n), grown(c.bounds[maximum], n)
-	case decimals:
-		c.lower128, c.upper128 = grown(c.lower128, n), grown(c.upper128, n)
-	case texts:
-		c.lowerText.ends, c.upperText.ends = grown(c.lowerText.ends, n), grown(c.upperText.ends, n)
+	words := (n + 63) / 64
+	for _, b := range []*[]uint64{&c.bounded, &c.noNull, &c.allNull, &c.mayNaN, &c.open} {
+		*b = grown(*b, words)
+	}
+	for _, s := range []side{minimum, maximum} {
+		switch c.class {
+		case integers, floats:
+			c.bounds[s] = grown(c.bounds[s], n)
+		case decimals:
+			c.bounds128[s] = grown(c.bounds128[s], n)
+			c.decimals = grown(c.decimals, ringRows)
+		case texts:
+			c.texts[s].ends = grown(c.texts[s].ends, n)
+		}
 	}
 }
 
@@ -123,13 +153,13 @@ func grown[T any](s []T, n int) []T {
 	return g
 }
 
-// reset says that nothing is known of the column in a row.
+// reset says that nothing is known of the column in the last row.
 func (c *column) reset(row int) {
-	c.known[row] = 0
-	c.nulls[row] = -1
+	x := c.cell(row)
+	x.known, x.nulls = 0, -1
 	if c.class == texts {
-		c.lowerText.truncate(row)
-		c.upperText.truncate(row)
+		c.texts[minimum].truncate(row)
+		c.texts[maximum].truncate(row)
 	}
 }
 
@@ -144,19 +174,13 @@ const (
 
 // drop forgets one side of what is known of the last row.
 func (c *column) drop(row int, s side) {
-	switch s {
-	case minimum:
-		c.known[row] &^= hasLower
-		if c.class == texts {
-			c.lowerText.truncate(row)
-		}
-	case maximum:
-		c.known[row] &^= hasUpper
-		if c.class == texts {
-			c.upperText.truncate(row)
-		}
-	case nullCount:
-		c.nulls[row] = -1
+	if s == nullCount {
+		c.cell(row).nulls = -1
+		return
+	}
+	c.cell(row).known &^= hasLower << s
+	if c.class == texts {
+		c.texts[s].truncate(row)
 	}
 }
 
@@ -164,7 +188,7 @@ func (c *column) drop(row int, s side) {
 func (c *column) setJSON(row int, s side, value []byte, quoted bool) {
 	if s == nullCount {
 		if n, ok := parseInt(value); ok && !quoted && n >= 0 {
-			c.nulls[row] = n
+			c.cell(row).nulls = n
 		}
 		return
 	}
@@ -188,36 +212,45 @@ func (c *column) setJSON(row int, s side, value []byte, quoted bool) {
 	}
 }
 
+// setInteger does what setJSON does for the text of a number that is not negative, if the column holds integers.
+func (c *column) setInteger(row int, s side, v int64) bool {
+	switch {
+	case s == nullCount:
+		c.cell(row).nulls = v
+	case v < c.integers:
+		c.setSide(row, s, v, v)
+	default:
+		return false
+	}
+	return true
+}
+
 // setSide takes a minimum that is lo or a maximum that is hi.
 func (c *column) setSide(row int, s side, lo, hi int64) {
 	if s == maximum {
 		lo = hi
 	}
-	c.bounds[s][row] = lo
-	c.known[row] |= hasLower << s // hasUpper for the maximum
+	x := c.cell(row)
+	x.bounds[s] = lo
+	x.known |= hasLower << s // hasUpper for the maximum
 }
 
+// setDecimal does what setSide does for decimals.
 func (c *column) setDecimal(row int, s side, lo, hi decimal128.Num) {
-	precision := int32(c.demand.Column.Type.Precision)
-	if s == minimum && lo.FitsInPrecision(precision) {
-		c.lower128[row] = lo
-		c.known[row] |= hasLower
+	if s == maximum {
+		lo = hi
 	}
-	if s == maximum && hi.FitsInPrecision(precision) {
-		c.upper128[row] = hi
-		c.known[row] |= hasUpper
+	if lo.FitsInPrecision(int32(c.demand.Column.Type.Precision)) {
+		c.decimals[row%ringRows][s] = lo
+		c.cell(row).known |= hasLower << s
 	}
 }
 
 // setText keeps a string bound; an upper bound that a writer may have cut without raising it is raised.
 func (c *column) setText(row int, s side, value []byte) {
-	t, bit := &c.lowerText, uint8(hasLower)
 	tail := ""
-	if s == maximum {
-		t, bit = &c.upperText, hasUpper
-		if !c.exact {
-			value, tail = raisedMax(value, c.prefix)
-		}
+	if s == maximum && !c.exact {
+		value, tail = raisedMax(value, c.prefix)
 	}
 	if len(value) > maxTextBytes {
 		value = value[:maxTextBytes]
@@ -231,12 +264,13 @@ func (c *column) setText(row int, s side, value []byte) {
 			tail = MaxString
 		}
 	}
+	t := &c.texts[s]
 	t.bytes = append(t.bytes[:t.start(row)], value...)
 	if tail != "" {
 		t.bytes = append(t.bytes, tail...)
 	}
 	t.ends[row] = int32(len(t.bytes))
-	c.known[row] |= bit
+	c.cell(row).known |= hasLower << s
 }
 
 // raisedMax returns what a maximum bounds, as a prefix and a tail.
@@ -292,7 +326,7 @@ func (c *column) readInteger(value []byte, quoted bool) (lo, hi int64, ok bool) 
 		// A statistic without an offset may have been written in any zone.
 		t, ok := parseTimestamp(value, kind == schema.TimestampNTZ, UnknownZone)
 		if t.day {
-			return t.lo, t.hi, ok && kind == schema.TimestampNTZ && c.was(schema.Date) // exact: midnight of a date
+			return t.lo, t.hi, ok && kind == schema.TimestampNTZ && c.maybeDate // exact: midnight of a date
 		}
 		return t.lo, raisedMillisecond(t.hi), ok
 	default:
@@ -337,7 +371,7 @@ func (c *column) readFloat(value []byte, quoted bool) (lo, hi float64, ok bool) 
 		lo, ok = parseFloat(value, 32)
 		return lo, lo, ok
 	}
-	if lo, ok = parseFloat(value, 64); !ok || !c.was(schema.Float) {
+	if lo, ok = parseFloat(value, 64); !ok || !c.maybeFloat {
 		return lo, lo, ok
 	}
 	printed, ok := parseFloat(value, 32)
@@ -359,11 +393,11 @@ func (c *column) readDecimal(value []byte, quoted bool) (lo, hi decimal128.Num, 
 func (c *column) setPartition(row int, value []byte, zone *time.Location) {
 	kind := c.demand.Column.Type.Kind
 	if len(value) == 0 && kind != schema.String {
-		c.known[row] |= isNull
+		c.cell(row).known |= isNull
 		return
 	}
 	if len(value) == 0 {
-		c.known[row] |= maybeNull // the protocol says NULL, but there are writers that mean the empty string
+		c.cell(row).known |= maybeNull // the protocol says NULL, but there are writers that mean the empty string
 	}
 	switch c.class {
 	case integers:
@@ -392,7 +426,7 @@ func (c *column) setPartition(row int, value []byte, zone *time.Location) {
 		c.setText(row, maximum, value)
 	case noBounds:
 		if kind == schema.String { // collated: its text is a value, but not one that orders
-			c.known[row] |= hasLower | hasUpper
+			c.cell(row).known |= hasLower | hasUpper
 		}
 	}
 }

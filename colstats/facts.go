@@ -3,20 +3,13 @@ package colstats
 import (
 	"bytes"
 	"math"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/deltaskip/deltaskip/schema"
 )
-
-// A rows says what is known of all rows of a batch, whatever the column.
-type rows struct {
-	n          int
-	records    []int64  // numRecords, or -1
-	nanOrdered []uint64 // rows whose writer let NaN count for the maximum
-	hull       bool     // rows stand for many adds each
-}
 
 func bitmap(n int) []uint64 { return make([]uint64, (n+63)/64) }
 
@@ -28,32 +21,58 @@ func setTo(b []uint64, i int, v bool) {
 	}
 }
 
-// facts draws the conclusions from what a column holds: the one place where it is decided what a statistic or partition
-// value proves.
-func (c *column) facts(mem memory.Allocator, in rows) Facts {
-	f := Facts{Column: c.demand.Column, Bounded: bitmap(in.n), NoNull: bitmap(in.n), AllNull: bitmap(in.n), ExactZero: c.exact && !in.hull}
-	if c.class == floats {
-		f.MayNaN = bitmap(in.n)
-	}
-	for w := range f.Bounded {
-		var bounded, noNull, allNull, mayNaN uint64
-		for i := w * 64; i < min(in.n, w*64+64); i++ {
-			k := c.conclude(i, in)
-			if k&boundsCount != 0 {
-				k |= c.close(i, (c.exact || isSet(in.nanOrdered, i)) && !in.hull)
+// conclude draws the conclusions from n rows of cells, from a multiple of 64 on: the one place where it is decided what
+// statistics and partition values prove.
+func (r *reader) conclude(from, n int) {
+	for i := range r.columns {
+		c := &r.columns[i]
+		var bounded, noNull, allNull, mayNaN, open uint64
+		for row := from; row < from+n; row++ {
+			x := c.cell(row)
+			var k conclusion
+			if c.exact {
+				k = c.partition(x)
+			} else {
+				k = c.statistics(x, r.records[row], r.hull)
 			}
-			bounded |= uint64(k&isBounded/isBounded) << (i % 64)
-			noNull |= uint64(k&isNoNull/isNoNull) << (i % 64)
-			allNull |= uint64(k&isAllNull/isAllNull) << (i % 64)
-			mayNaN |= uint64(k&maybeNaN/maybeNaN) << (i % 64)
+			if k&boundsCount != 0 {
+				k |= c.close(x, row, c.exact && !r.hull || r.ordersNaN(row))
+			}
+			bit := row % 64
+			bounded |= uint64(k&isBounded/isBounded) << bit
+			noNull |= uint64(k&isNoNull/isNoNull) << bit
+			allNull |= uint64(k&isAllNull/isAllNull) << bit
+			mayNaN |= uint64(k&maybeNaN/maybeNaN) << bit
+			open |= uint64(k&isOpen/isOpen) << bit
+			if c.class == integers || c.class == floats {
+				c.bounds[minimum][row], c.bounds[maximum][row] = x.bounds[minimum], x.bounds[maximum]
+			}
 		}
-		f.Bounded[w], f.NoNull[w], f.AllNull[w] = bounded, noNull, allNull
-		if f.MayNaN != nil {
-			f.MayNaN[w] = mayNaN
-		}
+		w := from / 64
+		c.bounded[w], c.noNull[w], c.allNull[w], c.mayNaN[w], c.open[w] = bounded, noNull, allNull, mayNaN, open
+	}
+}
+
+// ordersNaN says whether the writer of a row's statistics let NaN count for the maximum.
+func (r *reader) ordersNaN(row int) bool {
+	return !r.hull && (r.nan == NaNOrdered || r.nan == NaNOrderedIfOwn && isSet(r.own, row))
+}
+
+// facts returns the facts of n rows, all of them concluded.
+func (c *column) facts(mem memory.Allocator, n int, hull bool) Facts {
+	words := (n + 63) / 64
+	f := Facts{
+		Column:    c.demand.Column,
+		Bounded:   slices.Clone(c.bounded[:words]),
+		NoNull:    slices.Clone(c.noNull[:words]),
+		AllNull:   slices.Clone(c.allNull[:words]),
+		ExactZero: c.exact && !hull,
+	}
+	if c.class == floats {
+		f.MayNaN = slices.Clone(c.mayNaN[:words])
 	}
 	if c.demand.Bounds && c.class != noBounds {
-		f.Lower, f.Upper = c.arrays(mem, f.Bounded, in.n)
+		f.Lower, f.Upper = c.arrays(mem, n)
 	}
 	return f
 }
@@ -66,25 +85,18 @@ const (
 	isNoNull                           // no row is NULL
 	isAllNull                          // all rows are NULL
 	maybeNaN                           // a NaN may hide outside the bounds
+	isOpen                             // the maximum of a text is missing
 	boundsCount                        // bounds, if they are any good, hold
 )
-
-// conclude concludes from everything but the bounds.
-func (c *column) conclude(i int, in rows) conclusion {
-	if c.exact {
-		return c.partition(i)
-	}
-	return c.statistics(i, in)
-}
 
 // statistics concludes from the counts.
 //
 // Wide bounds (tightBounds false) change nothing here. Of their null counts only those are certain that say that all or
 // none of the rows are NULL, and no other is used; and bounds are never taken for attained.
-func (c *column) statistics(i int, in rows) conclusion {
-	records, nulls := in.records[i], c.nulls[i]
+func (c *column) statistics(x *cell, records int64, hull bool) conclusion {
+	nulls := x.nulls
 	k := conclusion(0)
-	if nulls == 0 && c.known[i]&maybeNull == 0 {
+	if nulls == 0 && x.known&maybeNull == 0 {
 		k = isNoNull
 	}
 	switch {
@@ -93,9 +105,9 @@ func (c *column) statistics(i int, in rows) conclusion {
 		return isNoNull
 	case nulls < 0 || records < 0:
 		return k
-	case in.hull:
+	case hull:
 		return k | boundsCount
-	case nulls > records, records == 0 && !c.empty(i):
+	case nulls > records, records == 0 && !c.empty(x):
 		return 0
 	case nulls == records:
 		return k | isAllNull
@@ -105,13 +117,13 @@ func (c *column) statistics(i int, in rows) conclusion {
 
 // empty reports whether a row's claim to hold no rows is believed: Spark does add empty files, but a file that claims to be
 // one and has bounds is not. Where nobody looks for bounds, or writers keep none, nothing backs the claim.
-func (c *column) empty(i int) bool {
-	return c.demand.Bounds && c.class != noBounds && c.known[i]&(hasLower|hasUpper) == 0
+func (c *column) empty(x *cell) bool {
+	return c.demand.Bounds && c.class != noBounds && x.known&(hasLower|hasUpper) == 0
 }
 
 // partition concludes from a partition value.
-func (c *column) partition(i int) conclusion {
-	switch k := c.known[i]; {
+func (c *column) partition(x *cell) conclusion {
+	switch k := x.known; {
 	case k&isNull != 0:
 		return isAllNull
 	case k&hasLower != 0 && k&hasUpper != 0 && k&maybeNull != 0:
@@ -126,38 +138,43 @@ func (c *column) partition(i int) conclusion {
 
 // close makes bounds of the one or two that are known in a row: a side that is missing becomes the outermost value of
 // the type. A minimum above the maximum makes none. nanKnown is for closeFloat.
-func (c *column) close(i int, nanKnown bool) conclusion {
-	known := c.known[i] & (hasLower | hasUpper)
-	ordered := true
-	switch {
-	case known == 0:
+func (c *column) close(x *cell, row int, nanKnown bool) conclusion {
+	known := x.known & (hasLower | hasUpper)
+	if known == 0 {
 		return 0
-	case c.class == integers:
-		if known != hasLower|hasUpper {
-			least, greatest := extremes(c.demand.Column.Type.Kind)
-			if known&hasLower == 0 {
-				c.bounds[minimum][i] = least
-			} else {
-				c.bounds[maximum][i] = greatest
-			}
-		}
-		ordered = c.bounds[minimum][i] <= c.bounds[maximum][i]
-	case c.class == floats:
-		return c.closeFloat(i, nanKnown)
-	case c.class == decimals:
-		greatest := decimal128.GetMaxValue(int32(c.demand.Column.Type.Precision))
+	}
+	ordered := true
+	switch c.class {
+	case noBounds:
+		return 0
+	case integers:
+		least, greatest := x.bounds[minimum], x.bounds[maximum]
 		if known&hasLower == 0 {
-			c.lower128[i] = greatest.Negate()
+			least, _ = extremes(c.demand.Column.Type.Kind)
 		}
 		if known&hasUpper == 0 {
-			c.upper128[i] = greatest
+			_, greatest = extremes(c.demand.Column.Type.Kind)
 		}
-		ordered = c.lower128[i].LessEqual(c.upper128[i])
-	case c.class == texts:
-		// A missing maximum is set when the array is built; a missing minimum is "" already.
-		ordered = known&hasUpper == 0 || bytes.Compare(c.lowerText.at(i), c.upperText.at(i)) <= 0
-	default:
-		return 0 // noBounds
+		ordered = least <= greatest
+		x.bounds = [2]int64{least, greatest}
+	case floats:
+		return closeFloat(x, nanKnown)
+	case decimals:
+		bounds := c.decimals[row%ringRows]
+		greatest := decimal128.GetMaxValue(int32(c.demand.Column.Type.Precision))
+		if known&hasLower == 0 {
+			bounds[minimum] = greatest.Negate()
+		}
+		if known&hasUpper == 0 {
+			bounds[maximum] = greatest
+		}
+		ordered = bounds[minimum].LessEqual(bounds[maximum])
+		c.bounds128[minimum][row], c.bounds128[maximum][row] = bounds[minimum], bounds[maximum]
+	case texts:
+		if known&hasUpper == 0 { // a missing minimum is "" already
+			return isBounded | isOpen
+		}
+		ordered = bytes.Compare(c.texts[minimum].at(row), c.texts[maximum].at(row)) <= 0
 	}
 	if !ordered {
 		return 0
@@ -167,9 +184,9 @@ func (c *column) close(i int, nanKnown bool) conclusion {
 
 // closeFloat does what close does for a float or double column. Where NaN is known it is one of the bounds if it is there
 // at all. Elsewhere it may hide behind any, and a bound that is NaN is an accident, so missing.
-func (c *column) closeFloat(i int, nanKnown bool) conclusion {
-	hasLower, hasUpper := c.known[i]&hasLower != 0, c.known[i]&hasUpper != 0
-	lower, upper := math.Float64frombits(uint64(c.bounds[minimum][i])), math.Float64frombits(uint64(c.bounds[maximum][i]))
+func closeFloat(x *cell, nanKnown bool) conclusion {
+	hasLower, hasUpper := x.known&hasLower != 0, x.known&hasUpper != 0
+	lower, upper := math.Float64frombits(uint64(x.bounds[minimum])), math.Float64frombits(uint64(x.bounds[maximum]))
 	if !nanKnown {
 		hasLower, hasUpper = hasLower && !math.IsNaN(lower), hasUpper && !math.IsNaN(upper)
 	}
@@ -194,7 +211,7 @@ func (c *column) closeFloat(i int, nanKnown bool) conclusion {
 	if lower > upper || math.IsNaN(lower) && !math.IsNaN(upper) {
 		return 0
 	}
-	c.bounds[minimum][i], c.bounds[maximum][i] = int64(math.Float64bits(lower)), int64(math.Float64bits(upper))
+	x.bounds = [2]int64{int64(math.Float64bits(lower)), int64(math.Float64bits(upper))}
 	return k
 }
 

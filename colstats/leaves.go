@@ -63,7 +63,7 @@ func (c *column) integerSetter(a arrow.Array) func(row int, s side) {
 	case schema.Timestamp, schema.TimestampNTZ:
 		if read = microsOf(a); read != nil {
 			cut = !c.exact
-		} else if kind == schema.TimestampNTZ && c.was(schema.Date) {
+		} else if kind == schema.TimestampNTZ && c.maybeDate {
 			read = midnightsOf(a)
 		}
 	default:
@@ -187,7 +187,7 @@ func (c *column) floatSetter(a arrow.Array) func(row int, s side) {
 			return float64(v), ok && -1<<53 <= v && v <= 1<<53
 		}
 	}
-	isFloat, wasFloat := c.demand.Column.Type.Kind == schema.Float, c.was(schema.Float)
+	isFloat := c.demand.Column.Type.Kind == schema.Float
 	return func(row int, s side) {
 		v, ok := read(row)
 		if !ok {
@@ -199,7 +199,7 @@ func (c *column) floatSetter(a arrow.Array) func(row int, s side) {
 		switch {
 		case isFloat:
 			lo, hi = nearest, nearest
-		case wasFloat && !math.IsInf(nearest, 0):
+		case c.maybeFloat && !math.IsInf(nearest, 0):
 			lo, hi = min(v, nearest), max(v, nearest)
 		}
 		c.setSide(row, s, int64(math.Float64bits(lo)), int64(math.Float64bits(hi)))
@@ -276,7 +276,7 @@ func (c *column) textSetter(a arrow.Array) func(row int, s side) {
 		if c.exact {
 			value = padded(value, c.demand.Column)
 			if isString && len(value) == 0 {
-				c.known[row] |= maybeNull // see setPartition
+				c.cell(row).known |= maybeNull // see setPartition
 			}
 		}
 		c.setText(row, s, value)

@@ -52,18 +52,3 @@ func (o Options) maxStatsBytes() int {
 	}
 	return o.MaxStatsBytes
 }
-
-// nanOrdered marks the rows, of n, whose writer orders NaN; own are those that NaNOrderedIfOwn holds for.
-func (o Options) nanOrdered(n int, own []uint64) []uint64 {
-	switch o.NaN {
-	case NaNOrdered:
-		all := bitmap(n)
-		for i := range n {
-			setBit(all, i)
-		}
-		return all
-	case NaNOrderedIfOwn:
-		return own
-	}
-	return nil
-}

@@ -214,9 +214,8 @@ func TestLessKnowledgeProvesLess(t *testing.T) {
 			*leaf = rapid.SampledFrom([]string{"", "null", "[]", `{"z":1}`, `"\ud800"`}).Draw(t, "instead")
 		}
 		order := rapid.SampledFrom([]NaNOrder{NaNUnknown, NaNOrdered}).Draw(t, "order")
-		b := NewBuilder(layout, Options{NaN: order})
 		facts := func(stats string, o NaNOrder) *Batch {
-			b.o.NaN = o
+			b := NewBuilder(layout, Options{NaN: o})
 			if err := b.Append(&File{Stats: stats}); err != nil {
 				t.Fatal(err)
 			}

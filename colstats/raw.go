@@ -72,6 +72,7 @@ func NewBatch(layout *Layout, raw *Raw, o Options) (*Batch, error) {
 		return nil, err
 	}
 	r := newReader(layout, o)
+	r.own, r.hull = raw.WroteItself, raw.Hull
 	r.grow(raw.Len)
 	leaves := make([]leaves, len(r.columns))
 	for i := range leaves {
@@ -93,11 +94,7 @@ func NewBatch(layout *Layout, raw *Raw, o Options) (*Batch, error) {
 			leaves[i].partition(&r.columns[i], row, r.zone)
 		}
 	}
-	in := rows{n: raw.Len, records: r.records, hull: raw.Hull}
-	if !raw.Hull {
-		in.nanOrdered = o.nanOrdered(raw.Len, raw.WroteItself)
-	}
-	b := &Batch{layout: layout, n: raw.Len, paths: raw.Path, late: raw.LatePaths, facts: r.facts(o.allocator(), in), mem: o.allocator()}
+	b := &Batch{layout: layout, n: raw.Len, paths: raw.Path, late: raw.LatePaths, facts: r.facts(o.allocator(), raw.Len), mem: o.allocator()}
 	b.refs.Store(1)
 	if b.paths != nil {
 		b.paths.Retain()
@@ -164,12 +161,13 @@ func (l *leaves) statistics(c *column, row int) {
 	if l.max != nil {
 		l.max(row, maximum)
 	}
-	c.nulls[row] = l.nulls(row)
+	x := c.cell(row)
+	x.nulls = l.nulls(row)
 	if !l.hull {
 		return
 	}
-	if l.leastNulls(row) != c.nulls[row] {
-		c.known[row] |= maybeNull // not in all adds perhaps, but in some
+	if l.leastNulls(row) != x.nulls {
+		x.known |= maybeNull // not in all adds perhaps, but in some
 	}
 	if c.class == texts && !c.exact {
 		c.raiseHull(row)
@@ -180,13 +178,13 @@ func (l *leaves) statistics(c *column, row int) {
 // ends in a tie-breaker, and bounds values beyond it; these two then agree in all characters but the last that writers
 // keep.
 func (c *column) raiseHull(row int) {
-	value := c.upperText.at(row)
+	t := &c.texts[maximum]
+	value := t.at(row)
 	units := 0
 	for i, r := range string(value) {
 		if units >= c.prefix-1 {
-			end := c.upperText.start(row) + i
-			c.upperText.bytes = append(c.upperText.bytes[:end], MaxString...)
-			c.upperText.ends[row] = int32(len(c.upperText.bytes))
+			t.bytes = append(t.bytes[:t.start(row)+i], MaxString...)
+			t.ends[row] = int32(len(t.bytes))
 			return
 		}
 		units += utf16.RuneLen(r)
@@ -203,14 +201,14 @@ func (l *leaves) partition(c *column, row int, zone *time.Location) {
 		c.setPartition(row, []byte(textAt(text, row)), zone)
 		return
 	case isSet(l.raw.HasValueText, row):
-		c.known[row] |= isNull
+		c.cell(row).known |= isNull
 		return
 	}
 	switch value := l.raw.Value; {
 	case value == nil:
 	case value.IsNull(row):
 		if isSet(l.raw.HasValue, row) {
-			c.known[row] |= isNull
+			c.cell(row).known |= isNull
 		}
 	case l.value != nil:
 		l.value(row, minimum)

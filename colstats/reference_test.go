@@ -213,7 +213,7 @@ func referencePartition(r *reader, add []member) {
 		switch v, ok := find(values, c.demand.Column.Physical...); v := v.(type) {
 		case nil:
 			if ok {
-				c.known[r.row] |= isNull
+				c.cell(r.row).known |= isNull
 			}
 		case string:
 			if !strings.Contains(v, loneSurrogate) {
@@ -229,7 +229,7 @@ func referenceFacts(layout *Layout, o Options, read func(r *reader)) []string {
 	r.grow(1)
 	r.begin(0)
 	read(r)
-	b := &Batch{layout: layout, n: 1, facts: r.facts(o.allocator(), rows{n: 1, records: r.records})}
+	b := &Batch{layout: layout, n: 1, facts: r.facts(o.allocator(), 1)}
 	b.Retain()
 	return describeBatch(b, 0)
 }

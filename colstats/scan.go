@@ -168,6 +168,20 @@ func decimalDigits(s []byte, i int) int {
 	return i
 }
 
+// fewDigits reads a number of up to seven digits that a comma or brace follows. It returns no index for any other value,
+// be it right or wrong.
+func fewDigits(s []byte, i int) (v int64, end int) {
+	if len(s)-i < 8 {
+		return 0, 0
+	}
+	w := load(s, i)
+	n := bits.TrailingZeros64(nonDigits(w)) / 8
+	if next := byte(w >> (8 * n)); n == 0 || next != ',' && next != '}' || byte(w) == '0' && n > 1 {
+		return 0, 0 // next is 0 for eight digits
+	}
+	return int64(eightDigits(w << (64 - 8*n))), i + n
+}
+
 // nonDigits marks, by its high bit, each byte of w that is not a digit.
 func nonDigits(w uint64) uint64 {
 	w ^= '0' * lowBits // digits become 0 to 9

@@ -50,6 +50,11 @@ type reader struct {
 	records []int64        // numRecords by row, or -1
 	limit   int            // of statistics, in bytes
 	zone    *time.Location // of partition values that name none
+	nan     NaNOrder
+	own     []uint64 // rows that NaNOrderedIfOwn holds for
+	hull    bool     // rows stand for many adds each, see Raw
+
+	concluded int // rows whose cells have been drawn conclusions from
 
 	root       node // of the columns that statistics have
 	statistics object
@@ -76,11 +81,14 @@ var statisticsKeys = map[string]int{
 }
 
 func newReader(layout *Layout, o Options) *reader {
-	r := &reader{limit: o.maxStatsBytes(), zone: o.Zone}
+	r := &reader{limit: o.maxStatsBytes(), zone: o.Zone, nan: o.NaN}
+	cells := make([]cell, ringRows*len(layout.Demands))
 	r.statistics.wanted = statisticsKeys
 	r.values.wanted = make(map[string]int)
 	for i, d := range layout.Demands {
 		r.columns = append(r.columns, newColumn(d, layout.Table))
+		c := &r.columns[i]
+		c.cells, c.first, c.columns = cells, i, len(layout.Demands)
 		path := d.Column.Physical
 		if d.Column.Partition {
 			id, ok := r.values.wanted[path[0]]
@@ -116,6 +124,10 @@ func (r *reader) grow(n int) {
 
 // begin starts a row of which nothing is known.
 func (r *reader) begin(row int) {
+	if row-r.concluded == ringRows {
+		r.conclude(r.concluded, 64)
+		r.concluded += 64
+	}
 	r.row = row
 	r.visit++
 	r.records[row] = -1
@@ -220,12 +232,10 @@ func (r *reader) fieldsAt(n *node, sd side, s []byte, i int, quote byte, depth i
 		if c == quote {
 			return r.stringAt(f, sd, s, i, quote)
 		}
-		end := 0
-		if c == '-' || isDigit(c) {
-			end = number(s, i)
-		} else {
-			end = value(s, i, quote, depth-1)
+		if v, end := fewDigits(s, i); end > 0 && len(f.columns) == 1 && r.columns[f.columns[0]].setInteger(r.row, sd, v) {
+			return end
 		}
+		end := value(s, i, quote, depth-1)
 		if end >= 0 && c != '{' && c != '[' {
 			for _, d := range f.columns {
 				r.columns[d].setJSON(r.row, sd, s[i:end], false)
@@ -299,7 +309,7 @@ func (r *reader) partitionValue(p *partition, text []byte) {
 func (r *reader) partitionNull(p *partition) {
 	if !r.again(p) {
 		for _, i := range p.columns {
-			r.columns[i].known[r.row] |= isNull
+			r.columns[i].cell(r.row).known |= isNull
 		}
 	}
 }
@@ -332,11 +342,15 @@ func (r *reader) drop(sd side) {
 	}
 }
 
-// facts draws the conclusions for every demand.
-func (r *reader) facts(mem memory.Allocator, in rows) []Facts {
+// facts returns what is proven in the first n rows for every demand, and starts anew.
+func (r *reader) facts(mem memory.Allocator, n int) []Facts {
+	for ; r.concluded < n; r.concluded += 64 {
+		r.conclude(r.concluded, min(64, n-r.concluded))
+	}
+	r.concluded = 0
 	facts := make([]Facts, len(r.columns))
 	for i := range r.columns {
-		facts[i] = r.columns[i].facts(mem, in)
+		facts[i] = r.columns[i].facts(mem, n, r.hull)
 	}
 	return facts
 }
