@@ -16,8 +16,8 @@ type candidate struct {
 	isolation            Isolation
 	blind                bool
 	changesMetadata      bool
-	backfill, unbackfill bool // the operations of row tracking that give existing files row ids, or take them away
-	read                 readState
+	backfill, unbackfill bool      // the operations of row tracking that give existing files row ids, or take them away
+	read                 readState // what the checks look up
 
 	// What rebasing changes.
 	next     int64 // the version to commit as
@@ -35,11 +35,14 @@ type candidate struct {
 	counts   Counts
 }
 
-// readState is what the checks look up about the read version.
+// A readState is about the read version, and about what is to be made of it.
 type readState struct {
 	features   map[string]bool // supported at the read version
 	partitions []partitionColumn
 	files      map[string]*ReadFile // by canonical path
+	// What the transaction does to files, by canonical path. Rebasing renumbers actions, but only a backfill loses some.
+	adds    map[string]bool
+	removes map[string]*action.Remove
 }
 
 type partitionColumn struct{ logical, physical string }
@@ -57,7 +60,9 @@ func (checker *Checker) newCandidate(t *Transaction) (*candidate, error) {
 	}
 	c := &candidate{
 		txn: t, table: checker.o.Table, known: checker.features, blind: blind,
-		read: readState{features: supported(t.Protocol), files: map[string]*ReadFile{}},
+		read: readState{
+			features: supported(t.Protocol), files: map[string]*ReadFile{}, adds: map[string]bool{}, removes: map[string]*action.Remove{},
+		},
 		next: t.ReadVersion + 1, info: &action.CommitInfo{}, actions: slices.Clone(t.Actions),
 		protocol: t.Protocol, metadata: t.Metadata, mark: noMark, appIDs: t.ReadAppIDs,
 	}
@@ -70,6 +75,14 @@ func (checker *Checker) newCandidate(t *Transaction) (*candidate, error) {
 	}
 	for i := range t.ReadFiles {
 		c.read.files[action.CanonicalPath(t.ReadFiles[i].Path)] = &t.ReadFiles[i]
+	}
+	for _, a := range t.Actions {
+		switch a := a.(type) {
+		case *action.Add:
+			c.read.adds[action.CanonicalPath(a.Path)] = true
+		case *action.Remove:
+			c.read.removes[action.CanonicalPath(a.Path)] = a
+		}
 	}
 	if p := first[*action.Protocol](c.actions); p != nil {
 		c.protocol = p

@@ -10,25 +10,16 @@ func checkRemovedFiles(c *candidate, w *winner) error {
 	if len(w.Removes) == 0 {
 		return nil
 	}
-	adds, removes := map[string]bool{}, map[string]*action.Remove{}
-	for _, a := range c.actions {
-		switch a := a.(type) {
-		case *action.Add:
-			adds[action.CanonicalPath(a.Path)] = true
-		case *action.Remove:
-			removes[action.CanonicalPath(a.Path)] = a
-		}
-	}
 	var readded, twice error
 	for _, r := range w.Removes {
 		path := action.CanonicalPath(r.Path)
 		if f, ok := c.read.files[path]; ok {
 			return c.removedConflict(w, ConcurrentDeleteRead, FileRemoved, r, f.PartitionValues)
 		}
-		if adds[path] && readded == nil {
+		if c.read.adds[path] && readded == nil {
 			readded = c.removedConflict(w, ConcurrentDeleteRead, ReaddedFile, r, nil)
 		}
-		if own, ok := removes[path]; ok && twice == nil {
+		if own, ok := c.read.removes[path]; ok && twice == nil {
 			twice = c.removedConflict(w, ConcurrentDeleteDelete, FileRemovedTwice, r, own.PartitionValues)
 		}
 	}

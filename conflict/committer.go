@@ -237,12 +237,18 @@ func (c *Committer) stamp(ctx context.Context, t *candidate) error {
 	if own := t.info.InCommitTimestamp(); own != nil {
 		stamp = *own
 	}
-	if enabled(t.txn.Metadata, propInCommitTimestamps) {
-		read, err := c.log.Commit(ctx, t.txn.ReadVersion)
-		if err != nil {
+	read := t.txn.ReadTimestamp
+	if read == nil && enabled(t.txn.Metadata, propInCommitTimestamps) {
+		commit, err := c.log.Commit(ctx, t.txn.ReadVersion)
+		switch {
+		case err == nil:
+			read = ptr(commit.Timestamp())
+		case !errors.Is(err, logstore.ErrNotFound): // cleaned up, so it is long past
 			return fmt.Errorf("conflict: reading the in-commit timestamp of version %d: %w", t.txn.ReadVersion, err)
 		}
-		stamp = max(stamp, read.Timestamp()+1)
+	}
+	if read != nil {
+		stamp = max(stamp, *read+1)
 	}
 	t.info.SetInt("inCommitTimestamp", stamp)
 	t.recordEnablement(t.txn.Metadata, t.next, stamp)

@@ -76,6 +76,9 @@ func rebaseBackfill(c *candidate, w *winner) error {
 	}
 	if c.unbackfill {
 		c.actions = append(c.actions, cleared...)
+		for _, a := range cleared {
+			c.read.adds[action.CanonicalPath(a.(*action.Add).Path)] = true
+		}
 	}
 	if filled {
 		c.rewrite(func(a action.Action) action.Action { return withIDsOf(theirs, a) })
@@ -98,13 +101,10 @@ func (c *candidate) leaveToWinner(w *winner, added map[string]*action.Add) {
 		}
 		return a
 	})
-	files := make(map[string]*ReadFile, len(c.read.files))
-	for path, f := range c.read.files {
-		if !gone[path] {
-			files[path] = f
-		}
+	for path := range gone { // the maps are the candidate's own
+		delete(c.read.files, path)
+		delete(c.read.adds, path)
 	}
-	c.read.files = files
 }
 
 // withIDsOf returns a with the row ids that the winner's add of the same file has.

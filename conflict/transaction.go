@@ -17,6 +17,10 @@ type Transaction struct {
 	// RowIDHighWaterMark is row tracking's high-water mark at ReadVersion (domain delta.rowTracking), nil without one.
 	RowIDHighWaterMark *int64
 
+	// ReadTimestamp is the in-commit timestamp of ReadVersion, in milliseconds since 1970-01-01T00:00:00Z; nil where it has
+	// none or it is not known.
+	ReadTimestamp *int64
+
 	// What it read. A transaction that read nothing and only adds is a blind append.
 	Reads          []Read
 	ReadFiles      []ReadFile
@@ -192,9 +196,12 @@ func (c Counts) since(before Counts) Counts {
 }
 
 // ReadFrom fills in what a transaction needs to know of the version it read, from its snapshot: the version, the protocol, the
-// metadata, and the high-water mark of row ids.
+// metadata, the in-commit timestamp, and the high-water mark of row ids.
 func (t *Transaction) ReadFrom(s *deltalog.Snapshot) error {
 	t.ReadVersion, t.Protocol, t.Metadata, t.RowIDHighWaterMark = s.Version, s.Protocol, s.Metadata, nil
+	if t.ReadTimestamp = nil; s.Info != nil {
+		t.ReadTimestamp = s.Info.InCommitTimestamp()
+	}
 	if d := s.Domains[rowTrackingDomain]; d != nil {
 		mark, err := readMark(d)
 		if err != nil {
