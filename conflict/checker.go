@@ -291,7 +291,7 @@ func (c *Checker) against(ctx context.Context, t *candidate, w *winner) (err err
 		}()
 	}
 	defer recoverTo(&err)
-	if id, own := w.holds(t.ids); own {
+	if id, own := heldBy(w.Commit, t.ids); own {
 		return &landedError{w.Version, id}
 	}
 	t.counts.Winners++

@@ -542,7 +542,7 @@ func (c *Committer) Resolve(ctx context.Context, e *OutcomeUnknownError) (Fate, 
 	case err != nil:
 		return StillOpen, err
 	}
-	if _, own := newWinner(commit).holds([]string{e.TxnID}); own {
+	if Holds(commit, e.TxnID) {
 		return Landed, nil
 	}
 	return Lost, nil

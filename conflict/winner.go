@@ -146,12 +146,15 @@ func decodedBytes(layout *colstats.Layout, files int) int64 {
 }
 
 // info describes the winner for people.
-func (w *winner) info() WinnerInfo {
-	i := WinnerInfo{Version: w.Version, Timestamp: w.Entry.ModTime}
-	if c := w.Info; c != nil {
-		i.Operation, i.Engine, i.TxnID = c.Operation(), c.EngineInfo(), c.TxnID()
-		i.BlindAppend = w.blind()
-		if t := c.Timestamp(); t != nil {
+func (w *winner) info() WinnerInfo { return InfoOf(w.Commit) }
+
+// InfoOf describes a commit as its commitInfo does.
+func InfoOf(c *deltalog.Commit) WinnerInfo {
+	i := WinnerInfo{Version: c.Version, Timestamp: c.Entry.ModTime}
+	if info := c.Info; info != nil {
+		i.Operation, i.Engine, i.TxnID = info.Operation(), info.EngineInfo(), info.TxnID()
+		i.BlindAppend = blind(c)
+		if t := info.Timestamp(); t != nil {
 			i.Timestamp = time.UnixMilli(*t)
 		}
 	}
@@ -172,29 +175,37 @@ func (w *winner) tag(name string) string {
 	return w.Info.Tags()[name]
 }
 
-// blind reports whether the winner appended without reading. A commit that doesn't say so is not blind, nor is one that
-// says so and removes files.
-func (w *winner) blind() bool {
-	if w.Info == nil || len(w.Removes) > 0 {
+func (w *winner) blind() bool { return blind(w.Commit) }
+
+// blind reports whether a commit appended without reading. One that doesn't say so is not blind, nor is one that says so and
+// removes files.
+func blind(c *deltalog.Commit) bool {
+	if c.Info == nil || len(c.Removes) > 0 {
 		return false
 	}
-	flag := w.Info.IsBlindAppend()
+	flag := c.Info.IsBlindAppend()
 	return flag != nil && *flag
 }
 
 // membersKey is where the commitInfo of a group's commit lists the transaction ids of its members.
 const membersKey = "deltaskip.members"
 
-// holds reports whether the winner is the commit of one of the given transactions, and of which.
-func (w *winner) holds(ids []string) (id string, ok bool) {
-	if w.Info == nil || len(ids) == 0 {
+// Holds reports whether a commit is that of a transaction: its own, or that of the group which it was committed with.
+func Holds(c *deltalog.Commit, txnID string) bool {
+	_, ok := heldBy(c, []string{txnID})
+	return ok
+}
+
+// heldBy returns which of some transactions a commit is that of, if it is.
+func heldBy(c *deltalog.Commit, ids []string) (id string, ok bool) {
+	if c.Info == nil || len(ids) == 0 {
 		return "", false
 	}
-	if id := w.Info.TxnID(); slices.Contains(ids, id) {
+	if id := c.Info.TxnID(); id != "" && slices.Contains(ids, id) {
 		return id, true
 	}
 	var members []string
-	if raw := w.Info.Get(membersKey); raw != nil && json.Unmarshal(raw, &members) == nil {
+	if raw := c.Info.Get(membersKey); raw != nil && json.Unmarshal(raw, &members) == nil {
 		for _, id := range members {
 			if slices.Contains(ids, id) {
 				return id, true
