@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/goccy/go-json"
+	pretty "github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 )
@@ -73,10 +75,25 @@ func wrap(w *bufio.Writer, indent, hanging int, text string) {
 	}
 }
 
-// count says how many there are of a thing: "1 file", "3 files".
-func count[N ~int | ~int64](n N, what string) string {
-	if n == 1 {
-		return "1 " + what
+// count says how many there are of a thing: "1 file", "3 files". Without a plural it ends in s.
+func count[N ~int | ~int64](n N, one string, many ...string) string {
+	switch {
+	case n == 1:
+		return "1 " + one
+	case len(many) > 0:
+		return fmt.Sprint(n, " ", many[0])
 	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return fmt.Sprint(n, " ", one, "s")
+}
+
+// newTable returns a table for text output: columns apart by spaces, a line under the header, nothing else.
+func newTable() pretty.Writer {
+	t := pretty.NewWriter()
+	style := pretty.StyleLight
+	style.Options = pretty.Options{SeparateHeader: true, SeparateFooter: true}
+	style.Box.PaddingLeft, style.Box.PaddingRight = "", "  "
+	style.Format.Header, style.Format.Footer = text.FormatDefault, text.FormatDefault
+	t.SetStyle(style)
+	t.SuppressTrailingSpaces()
+	return t
 }

@@ -54,6 +54,15 @@ type table struct {
 	zone     *time.Location
 }
 
+// openLog opens the log of the table in folder dir. The caller closes the store.
+func openLog(dir string) (*logstore.Local, *deltalog.Log, error) {
+	store, err := logstore.OpenLocal(dir)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s is not a table: %w", dir, err)
+	}
+	return store, deltalog.Open(store, deltalog.Options{}), nil
+}
+
 // openTable opens the table in folder dir at a moment.
 func (a *app) openTable(ctx context.Context, dir string, m moment) (_ *table, err error) {
 	zone, err := a.location()
@@ -64,11 +73,11 @@ func (a *app) openTable(ctx context.Context, dir string, m moment) (_ *table, er
 	if err != nil {
 		return nil, err
 	}
-	store, err := logstore.OpenLocal(dir)
+	store, log, err := openLog(dir)
 	if err != nil {
-		return nil, fmt.Errorf("%s is not a table: %w", dir, err)
+		return nil, err
 	}
-	t := &table{store: store, log: deltalog.Open(store, deltalog.Options{}), zone: zone}
+	t := &table{store: store, log: log, zone: zone}
 	defer func() {
 		if err != nil {
 			err = errors.Join(fmt.Errorf("%s: %w", dir, err), store.Close())
