@@ -291,9 +291,6 @@ func (b *batchReader) batch() (*colstats.Batch, error) {
 		d, r := &b.g.demands[i], &raw.Demands[i]
 		r.Min, r.Max, r.NullCount, r.Value = b.arrays[d.min], b.arrays[d.max], b.arrays[d.nulls], b.arrays[d.parsed]
 	}
-	if err := b.readPartitionTexts(raw); err != nil {
-		return nil, err
-	}
 	defer func() {
 		for i := range raw.Demands {
 			if t := raw.Demands[i].ValueText; t != nil {
@@ -301,6 +298,9 @@ func (b *batchReader) batch() (*colstats.Batch, error) {
 			}
 		}
 	}()
+	if err := b.readPartitionTexts(raw); err != nil {
+		return nil, err
+	}
 	if b.scan.Seen != nil {
 		raw.Path = b.arrays[b.g.path]
 	} else {

@@ -155,6 +155,14 @@ func (f *filePlan) planGroup(group int, needsPaths bool) (*groupPlan, error) {
 	return g, nil
 }
 
+// mostAdds returns how many adds the group holds, or how many rows if that is unknown.
+func (g *groupPlan) mostAdds() int64 {
+	if g.adds < 0 {
+		return g.rows
+	}
+	return g.adds
+}
+
 // nulls returns how many rows have no value of a leaf, -1 when unknown.
 func (g *groupPlan) nulls(n *leaf.Node) int64 {
 	if n.Def == 0 {

@@ -78,14 +78,15 @@ func (p *part) hulls(s *Scan, groups []*groupPlan) (*colstats.Batch, error) {
 }
 
 // ordered says whether a chunk's bounds bound all its values. Floats are the exception: most writers leave NaN out and do not say
-// so, and an add whose minimum is NaN may hold anything. The Java writer counts NaN as the greatest, so that it shows.
+// so, and an add whose minimum is NaN may hold anything. The Java writer counts NaN as the greatest, so that it shows; and our own
+// has none among bounds.
 func (p *part) ordered(c leaf.Chunk) bool {
 	switch c.Node.Physical {
 	case leaf.Float, leaf.Double:
 	default:
 		return true
 	}
-	return strings.HasPrefix(p.CreatedBy, "parquet-mr ") && !isNaN(c.Min) && !isNaN(c.Max)
+	return p.CreatedBy == createdBy || strings.HasPrefix(p.CreatedBy, "parquet-mr ") && !isNaN(c.Min) && !isNaN(c.Max)
 }
 
 func isNaN(b []byte) bool {

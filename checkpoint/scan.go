@@ -31,8 +31,7 @@ type Report struct {
 	Files     atomic.Int64 // looked into
 	RowGroups atomic.Int64 // that may hold adds
 	Pruned    atomic.Int64 // of those, left out unread because Prune said so
-	Rows      atomic.Int64 // of RowGroups
-	RowsLeft  atomic.Int64 // of Pruned
+	AddsLeft  atomic.Int64 // in Pruned, or rows where the footer does not tell; those that Seen would report included
 	Adds      atomic.Int64 // yielded
 	Dead      atomic.Int64 // left out because Seen said so
 }
@@ -127,10 +126,9 @@ func (c *Checkpoint) pieces(ctx context.Context, s *Scan) iter.Seq2[piece, error
 			}
 			for i, g := range groups {
 				s.Report.RowGroups.Add(1)
-				s.Report.Rows.Add(g.rows)
 				if keep != nil && keep[i/64]>>(i%64)&1 == 0 {
 					s.Report.Pruned.Add(1)
-					s.Report.RowsLeft.Add(g.rows)
+					s.Report.AddsLeft.Add(g.mostAdds())
 					continue
 				}
 				for from := int64(0); from < g.rows; {

@@ -241,3 +241,17 @@ func each[T any](
 		}
 	}
 }
+
+// Prune returns the callback that [checkpoint.Scan] wants for this program: which of some row groups, presented as if each
+// were one add, may hold a file that matches. Where evaluation fails, all may.
+//
+// [checkpoint.Scan]: https://pkg.go.dev/github.com/deltaskip/deltaskip/checkpoint#Scan
+func (p *Program) Prune() func(rowGroups *colstats.Batch) []uint64 {
+	return func(rowGroups *colstats.Batch) []uint64 {
+		r, err := p.Eval(rowGroups, new(Scratch))
+		if err != nil {
+			return nil
+		}
+		return r.May
+	}
+}
