@@ -253,6 +253,12 @@ func checkRuns(b []byte, n int) error {
 func checkArray(b []byte) error {
 	const top, low = 0x8000_8000_8000_8000, 0x0001_0001_0001_0001
 	i := 0
+	if assembly && len(b) >= 34 {
+		var ok bool
+		if i, ok = ascendingBlocks(&b[0], len(b)); !ok {
+			i = 0 // to find out where
+		}
+	}
 	for ; i+10 <= len(b); i += 8 {
 		x, y := binary.LittleEndian.Uint64(b[i:]), binary.LittleEndian.Uint64(b[i+2:])
 		rest := (y | top) - (x&^top + low) // keeps its top bit where the rest of y is greater; no lane borrows

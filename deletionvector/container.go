@@ -64,6 +64,32 @@ func (p payload) run(i int) span {
 	return span{first, first + int(binary.LittleEndian.Uint16(p.data[4+4*i:]))}
 }
 
+// countRuns returns how many runs of consecutive values there are.
+func (p payload) countRuns() int {
+	switch p.form {
+	case array:
+		n, next := 1, p.value(0)+1
+		for i := 1; i < p.n; i++ {
+			v := p.value(i)
+			if v != next {
+				n++
+			}
+			next = v + 1
+		}
+		return n
+	case bitset:
+		n, carry := 0, uint64(0)
+		for i := range len(words{}) {
+			word := p.word(i)
+			n += bits.OnesCount64(word &^ (word<<1 | carry))
+			carry = word >> 63
+		}
+		return n
+	default:
+		return p.runCount()
+	}
+}
+
 // A span is a range of values within a container, both ends included.
 type span struct{ first, last int }
 
@@ -223,11 +249,13 @@ func (p payload) common(q payload) int {
 
 // commonBits returns how many bits are set in both of two bitsets.
 func commonBits(a, b []byte) int {
+	if assembly {
+		return commonWords(&a[0], &b[0], bitsetBytes)
+	}
 	n := 0
-	for len(a) >= 16 && len(b) >= 16 {
-		n += bits.OnesCount64(binary.LittleEndian.Uint64(a)&binary.LittleEndian.Uint64(b)) +
-			bits.OnesCount64(binary.LittleEndian.Uint64(a[8:])&binary.LittleEndian.Uint64(b[8:]))
-		a, b = a[16:], b[16:]
+	for len(a) >= 8 && len(b) >= 8 {
+		n += bits.OnesCount64(binary.LittleEndian.Uint64(a) & binary.LittleEndian.Uint64(b))
+		a, b = a[8:], b[8:]
 	}
 	return n
 }
@@ -236,7 +264,25 @@ func commonBits(a, b []byte) int {
 // every branch would be a guess.
 func commonValues(a, b []byte) int {
 	n := 0
-	if len(a)+len(b) >= 2*fewSpans {
+	switch {
+	case assembly:
+		// The blocks take a 0, which only the first value can be, for the end.
+		zeroA, zeroB := a[0]|a[1] == 0, b[0]|b[1] == 0
+		if zeroA && zeroB {
+			n++
+		}
+		if zeroA {
+			a = a[2:]
+		}
+		if zeroB {
+			b = b[2:]
+		}
+		if len(a) < 16 || len(b) < 16 {
+			break
+		}
+		found, i, j := commonBlocks(&a[0], len(a), &b[0], len(b))
+		n, a, b = n+found, a[i:], b[j:]
+	case len(a)+len(b) >= 2*fewSpans:
 		var w words
 		w.setValues(a)
 		for ; len(b) >= 8; b = b[8:] {
@@ -252,40 +298,30 @@ func commonValues(a, b []byte) int {
 		}
 		return n
 	}
-	for i, j := 0, 0; i < len(a) && j < len(b); {
-		x, y := binary.LittleEndian.Uint16(a[i:]), binary.LittleEndian.Uint16(b[j:])
-		if x == y {
-			n++
-		}
-		nextI, nextJ := i+2, j+2
-		if x <= y {
-			i = nextI
-		}
-		if y <= x {
-			j = nextJ
-		}
+	for i, j := 0, 0; i+1 < len(a) && j+1 < len(b); {
+		x, y := int(a[i])|int(a[i+1])<<8, int(b[j])|int(b[j+1])<<8
+		below, above := less(x, y), less(y, x)
+		n += 1 - below - above
+		i += 2 - 2*above
+		j += 2 - 2*below
 	}
 	return n
 }
+
+// less returns 1 if x < y and else 0, without a branch.
+func less(x, y int) int { return int(uint(x-y) >> (bits.UintSize - 1)) }
 
 // mergeValues writes the values of two arrays to dst, which must have room for all of them, and returns how many there
 // are and in how many runs. It branches on no value either.
 func mergeValues(dst, a, b []byte) (n, runCount int) {
 	i, j := 0, 0
 	next := 0 // what would go on the last run; 0 at the start, which a first 0 then mends
-	for i < len(a) && j < len(b) {
-		x, y := int(binary.LittleEndian.Uint16(a[i:])), int(binary.LittleEndian.Uint16(b[j:]))
-		nextI, nextJ, more := i+2, j+2, runCount+1
-		if x <= y {
-			i = nextI
-		}
-		if y <= x {
-			j = nextJ
-		}
+	for i+1 < len(a) && j+1 < len(b) {
+		x, y := int(a[i])|int(a[i+1])<<8, int(b[j])|int(b[j+1])<<8
+		i += 2 - 2*less(y, x)
+		j += 2 - 2*less(x, y)
 		x = min(x, y)
-		if x != next {
-			runCount = more
-		}
+		runCount += less(next, x)
 		binary.LittleEndian.PutUint16(dst[2*n:], uint16(x))
 		n, next = n+1, x+1
 	}

@@ -442,7 +442,7 @@ func (b *builder) addWords(key uint64, w *words) {
 	case array:
 		to := b.extend(2 * n)
 		for i, word := range w {
-			for ; word != 0; word &= word - 1 {
+			for ; word != 0 && len(to) >= 2; word &= word - 1 {
 				binary.LittleEndian.PutUint16(to, uint16(64*i+bits.TrailingZeros64(word)))
 				to = to[2:]
 			}
@@ -473,10 +473,10 @@ func (b *builder) extend(n int) []byte {
 	return b.v.data[start:]
 }
 
-// keep adds container c of v as it is, in its smallest form.
+// keep adds container c of v, in its smallest form.
 func (b *builder) keep(v *Vector, c container) {
 	p := v.payload(c)
-	if !v.tight {
+	if !v.tight && smallest(p.n, p.countRuns()) != p.form {
 		var w words
 		w.set(p)
 		b.addWords(c.key, &w)
