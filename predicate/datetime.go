@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/bits"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -355,9 +356,19 @@ func parseZone(s string) (*time.Location, bool) {
 			return parseOffset(s)
 		}
 	}
+	if zone, ok := loadedZones.Load(s); ok {
+		return zone.(*time.Location), true
+	}
 	zone, err := time.LoadLocation(s)
-	return zone, err == nil
+	if err != nil {
+		return nil, false
+	}
+	loadedZones.Store(s, zone)
+	return zone, true
 }
+
+// loadedZones are the zones by name that were read from the system so far; there are a few hundred.
+var loadedZones sync.Map
 
 // shortZones are the abbreviations that Java takes (java.time.ZoneId.SHORT_IDS).
 var shortZones = map[string]string{

@@ -30,7 +30,8 @@ type Function struct {
 	// NullIn says that any NULL argument makes the result NULL; Eval is then never called with one.
 	NullIn bool
 	// Monotonic, if set, says how the function moves with its one varying argument (the others being literals). It holds
-	// between two values at which Eval does not fail; NaN has no place in the order, whatever it is mapped to.
+	// between two values for which Eval neither fails nor gives NULL. NULL and NaN have no place in the order, whatever
+	// they are mapped to.
 	Monotonic func(args []Expr) Direction
 	// Zoned says that the result depends on Env.Zone: monotonic only while the zone's offset is constant.
 	Zoned bool
