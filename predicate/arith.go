@@ -35,20 +35,14 @@ func (b *binder) arith(e *Arith, l, r Expr) (Expr, error) {
 	}
 	var err error
 	if common.Kind == schema.Decimal {
-		// Decimals keep their own precisions, of which the result's is made.
-		sides := []*Expr{&l, &r}
-		for i, t := range []schema.Type{lt, rt} {
-			switch {
-			case integral(t.Kind):
-				t = decimalOfKind(t.Kind)
-			case t.Kind == schema.Void:
-				t = common
-			}
-			if *sides[i], err = b.cast(*sides[i], t, false); err != nil {
-				return nil, err
-			}
+		types := decimalOperands(lt, rt, common)
+		if l, err = b.cast(l, types[0], false); err != nil {
+			return nil, err
 		}
-		result := decimalResult(e.Op, l.Type(), r.Type())
+		if r, err = b.cast(r, types[1], false); err != nil {
+			return nil, err
+		}
+		result := decimalResult(e.Op, types[0], types[1])
 		return &Arith{Op: e.Op, L: l, R: r, Try: e.Try, Typ: result}, nil
 	}
 	// Beside a string try_add and its like forgive the string, too.

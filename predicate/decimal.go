@@ -97,6 +97,21 @@ func decimalResult(op ArithOp, a, b schema.Type) schema.Type {
 	return longType
 }
 
+// decimalOperands are the types to which the operands of decimal arithmetic are cast: each keeps its own precision, of which
+// the result's is made.
+func decimalOperands(l, r, common schema.Type) []schema.Type {
+	types := []schema.Type{l, r}
+	for i, t := range types {
+		switch {
+		case integral(t.Kind):
+			types[i] = decimalOfKind(t.Kind)
+		case t.Kind == schema.Void:
+			types[i] = common
+		}
+	}
+	return types
+}
+
 // rescale brings n from one scale to another, rounding half away from zero.
 func rescale(n *big.Int, from, to int) *big.Int {
 	if to >= from {

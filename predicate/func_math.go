@@ -41,20 +41,20 @@ var mathFunctions = []Function{
 
 	{Name: "sqrt", NullIn: true, Resolve: signature(toDouble, 0, aDouble), Eval: onDouble(math.Sqrt)},
 	{Name: "cbrt", NullIn: true, Resolve: signature(toDouble, 0, aDouble), Eval: onDouble(math.Cbrt), Inexact: true},
-	{Name: "exp", NullIn: true, Resolve: signature(toDouble, 0, aDouble), Eval: onDouble(math.Exp), Inexact: true},
+	{Name: "exp", NullIn: true, Resolve: signature(toDouble, 0, aDouble), Eval: onDouble(exp), Inexact: true},
 	{Name: "expm1", NullIn: true, Resolve: signature(toDouble, 0, aDouble), Eval: onDouble(math.Expm1), Inexact: true},
-	{Name: "ln", NullIn: true, Resolve: signature(toDouble, 0, aDouble), Eval: logarithm(math.Log, 0), Inexact: true},
-	{Name: "log10", NullIn: true, Resolve: signature(toDouble, 0, aDouble), Eval: logarithm(math.Log10, 0), Inexact: true},
-	{Name: "log2", NullIn: true, Resolve: signature(toDouble, 0, aDouble), Eval: logarithm(math.Log2, 0), Inexact: true},
+	{Name: "ln", NullIn: true, Resolve: signature(toDouble, 0, aDouble), Eval: logarithm(log, 0), Inexact: true},
+	{Name: "log10", NullIn: true, Resolve: signature(toDouble, 0, aDouble), Eval: logarithm(func(x float64) float64 { return log(x) / math.Ln10 }, 0), Inexact: true},
+	{Name: "log2", NullIn: true, Resolve: signature(toDouble, 0, aDouble), Eval: logarithm(func(x float64) float64 { return log(x) / math.Ln2 }, 0), Inexact: true},
 	{Name: "log1p", NullIn: true, Resolve: signature(toDouble, 0, aDouble), Eval: logarithm(math.Log1p, -1), Inexact: true},
 	{Name: "log", NullIn: true, Resolve: signature(toDouble, 1, aDouble, aDouble), Eval: func(env *Env, a []Value, t schema.Type) (Value, error) {
 		if len(a) == 1 {
-			return logarithm(math.Log, 0)(env, a, t)
+			return logarithm(log, 0)(env, a, t)
 		}
 		if a[0].F <= 0 || a[1].F <= 0 {
 			return NullOf(t), nil
 		}
-		return FloatOf(schema.Double, math.Log(a[1].F)/math.Log(a[0].F)), nil
+		return FloatOf(schema.Double, log(a[1].F)/log(a[0].F)), nil
 	}, Inexact: true},
 	{Name: "pow", NullIn: true, Resolve: signature(toDouble, 0, aDouble, aDouble), Eval: pure(func(a []Value) Value {
 		return FloatOf(schema.Double, pow(a[0].F, a[1].F))
@@ -160,7 +160,7 @@ func onDouble(f func(float64) float64) evalFunc {
 	return pure(func(a []Value) Value { return FloatOf(schema.Double, f(a[0].F)) })
 }
 
-// logarithm is NULL at and below the pole.
+// logarithm is NULL at and below the pole. It is not for math.Log2 and math.Log10, which lose digits next to 1.
 func logarithm(f func(float64) float64, pole float64) evalFunc {
 	return pure(func(a []Value) Value {
 		if a[0].F <= pole {
@@ -186,12 +186,38 @@ func negative(_ *Env, a []Value, t schema.Type) (Value, error) {
 	return Value{Type: t, I: -v.I, F: -v.F, D: v.D.Negate()}, nil
 }
 
-// pow stays within the error that Inexact allows: math.Pow multiplies errors with a large exponent.
-func pow(x, y float64) float64 {
-	if math.Abs(y) > 1024 && x > 0 {
-		return math.Exp(y * math.Log(x))
+// exp and log are those of math where these keep their word: on some machines math.Exp overflows too early, and math.Log
+// takes subnormal numbers for others.
+
+func exp(x float64) float64 {
+	if math.Abs(x) > 700 {
+		half := math.Exp(x / 2)
+		return half * half
 	}
-	return math.Pow(x, y)
+	return math.Exp(x)
+}
+
+func log(x float64) float64 {
+	if x > 0 && x < 0x1p-1022 {
+		return math.Log(x*0x1p54) - 54*math.Ln2
+	}
+	return math.Log(x)
+}
+
+// pow is Java's, which finds NaN where others find 1. It stays within the error that Inexact allows: math.Pow multiplies
+// errors with a large exponent.
+func pow(x, y float64) float64 {
+	switch whole := y == math.Trunc(y); {
+	case math.IsNaN(y), math.IsInf(y, 0) && math.Abs(x) == 1:
+		return math.NaN()
+	case math.Abs(y) <= 1024, x == 0, math.IsInf(x, 0), math.IsInf(y, 0), x < 0 && !whole:
+		return math.Pow(x, y)
+	}
+	power := exp(y * log(math.Abs(x)))
+	if x < 0 && math.Mod(y, 2) != 0 {
+		return -power
+	}
+	return power
 }
 
 // A rounding says whether the quotient of a division that left a rest is moved away from zero. half compares the rest
@@ -431,15 +457,7 @@ func resolvePmod(args []Expr) ([]schema.Type, schema.Type, error) {
 	case common.Kind != schema.Decimal:
 		return []schema.Type{common, common}, common, nil
 	}
-	params := []schema.Type{l, r}
-	for i, p := range params {
-		switch {
-		case integral(p.Kind):
-			params[i] = decimalOfKind(p.Kind)
-		case p.Kind == schema.Void:
-			params[i] = common
-		}
-	}
+	params := decimalOperands(l, r, common)
 	return params, decimalResult(Mod, params[0], params[1]), nil
 }
 
