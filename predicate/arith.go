@@ -22,7 +22,14 @@ func (b *binder) arith(e *Arith, l, r Expr) (Expr, error) {
 		}
 		return nil, &BindError{Class: class, Message: fmt.Sprintf("%s does not take a %s and a %s", e.Op, l.Type(), r.Type())}
 	}
-	lt, rt := literalDecimal(l, r), literalDecimal(r, l)
+	// What is a literal only after folding counts with all digits of its type: dec / (1 + 2) has more of them than dec / 3.
+	lt, rt := l.Type(), r.Type()
+	if isLiteral(e.L) {
+		lt = literalDecimal(l, r)
+	}
+	if isLiteral(e.R) {
+		rt = literalDecimal(r, l)
+	}
 	if lt.Kind == schema.String && rt.Kind == schema.String {
 		return fail()
 	}
