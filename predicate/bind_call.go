@@ -9,6 +9,12 @@ import (
 
 func (b *binder) call(e *Call) (Expr, error) {
 	switch e.Name {
+	case indexName, fieldName, "collate":
+		if len(e.Args) != 2 {
+			return nil, &BindError{Class: "WRONG_NUM_ARGS.WITHOUT_SUGGESTION", Message: fmt.Sprintf("%s takes two arguments", e.Name)}
+		}
+	}
+	switch e.Name {
 	case indexName:
 		return b.index(e)
 	case fieldName:
@@ -144,5 +150,9 @@ func (b *binder) fieldOf(e *Call) (Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	return b.member(x, e.Args[1].(*Literal).Value.S)
+	name, ok := e.Args[1].(*Literal)
+	if !ok || name.Value.Null {
+		return nil, &BindError{Class: "INVALID_EXTRACT_FIELD_TYPE", Message: fmt.Sprintf("the field of %s is not named by a constant", x)}
+	}
+	return b.member(x, name.Value.S)
 }

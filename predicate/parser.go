@@ -193,19 +193,23 @@ func (p *parser) predicate(x Expr) (Expr, error) {
 	if p.tok.is("IS") {
 		return p.is(x)
 	}
-	negated := false
-	if next := p.peek(); (p.tok.is("NOT") || p.tok.is("!")) && (next.is("BETWEEN") || next.is("IN") || next.is("LIKE") ||
-		next.is("ILIKE") || next.is("RLIKE") || next.is("REGEXP")) {
-		negated = true
-		p.advance()
-	}
-	parse := map[string]func(Expr, bool) (Expr, error){
-		"BETWEEN": p.between, "IN": p.in, "LIKE": p.like, "ILIKE": p.like, "RLIKE": p.rlike, "REGEXP": p.rlike,
-	}[strings.ToUpper(p.tok.text)]
-	if p.tok.kind != tokenWord || parse == nil {
+	ahead := *p
+	negated := ahead.accept("NOT") || ahead.accept("!")
+	var parse func(*parser, Expr, bool) (Expr, error)
+	switch {
+	case ahead.tok.is("BETWEEN"):
+		parse = (*parser).between
+	case ahead.tok.is("IN"):
+		parse = (*parser).in
+	case ahead.tok.is("LIKE"), ahead.tok.is("ILIKE"):
+		parse = (*parser).like
+	case ahead.tok.is("RLIKE"), ahead.tok.is("REGEXP"):
+		parse = (*parser).rlike
+	default:
 		return x, nil
 	}
-	return parse(x, negated)
+	*p = ahead
+	return parse(p, x, negated)
 }
 
 func negate(e Expr, negated bool) Expr {

@@ -4,7 +4,6 @@ package deps
 import (
 	_ "github.com/RoaringBitmap/roaring/v2"
 	_ "github.com/RoaringBitmap/roaring/v2/roaring64"
-	_ "github.com/alecthomas/participle/v2/lexer"
 	_ "github.com/apache/arrow-go/v18/arrow/array"
 	_ "github.com/apache/arrow-go/v18/arrow/ipc"
 	_ "github.com/apache/arrow-go/v18/parquet/file"
