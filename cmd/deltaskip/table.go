@@ -48,6 +48,7 @@ func (m *moment) options(zone *time.Location) (at deltalog.SnapshotOptions, err 
 
 // A table is an open table at one version.
 type table struct {
+	dir      string
 	store    *logstore.Local
 	log      *deltalog.Log
 	snapshot *deltalog.Snapshot
@@ -77,7 +78,7 @@ func (a *app) openTable(ctx context.Context, dir string, m moment) (_ *table, er
 	if err != nil {
 		return nil, err
 	}
-	t := &table{store: store, log: log, zone: zone}
+	t := &table{dir: dir, store: store, log: log, zone: zone}
 	defer func() {
 		if err != nil {
 			err = errors.Join(fmt.Errorf("%s: %w", dir, err), store.Close())
