@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -18,13 +19,19 @@ import (
 
 func (a *app) snapshotCommand() *cobra.Command {
 	var at moment
+	var validate bool
 	cmd := &cobra.Command{
 		Use:   "snapshot TABLE",
 		Short: "Show the table at a version: protocol, metadata, files",
 		Long: `snapshot reads the log up to a version and shows what the table is made of. With
 --format json it lists every file with its partition values, statistics and deletion
-vector, sorted by path.`,
+vector, sorted by path.
+
+Where the version has a checksum file (.crc) the snapshot is compared with it. A difference is
+a warning; with --validate it is an error.`,
 		Example: `  deltaskip snapshot ./events
+  deltaskip snapshot ./events --timestamp '2026-01-31 12:00:00'
+  deltaskip snapshot ./events --validate
   deltaskip snapshot ./events --version 3 --format json`,
 		Args: oneTable,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -34,12 +41,24 @@ vector, sorted by path.`,
 			}
 			defer t.Close()
 			if a.json() {
-				return a.printSnapshotJSON(cmd.Context(), t.snapshot)
+				err = a.printSnapshotJSON(cmd.Context(), t.snapshot)
+			} else {
+				err = a.printSnapshotText(cmd.Context(), t.snapshot)
 			}
-			return a.printSnapshotText(cmd.Context(), t.snapshot)
+			if err != nil || a.json() && !validate {
+				return err
+			}
+			var differs *deltalog.ChecksumError
+			err = t.snapshot.Validate(cmd.Context())
+			if !validate && (errors.As(err, &differs) || errors.Is(err, deltalog.ErrCorrupt)) {
+				fmt.Fprintf(a.stderr, "deltaskip: warning: %s\n", oneLine(err))
+				return nil
+			}
+			return err
 		},
 	}
 	at.addTo(cmd.Flags())
+	cmd.Flags().BoolVar(&validate, "validate", false, "fail where the snapshot differs from the version's checksum file")
 	return cmd
 }
 
