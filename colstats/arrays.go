@@ -67,7 +67,7 @@ func fixedArray[T arrow.FixedWidthType](mem memory.Allocator, t arrow.DataType, 
 	return newArray(t, len(v), buf)
 }
 
-func convertedArray[T arrow.FixedWidthType](mem memory.Allocator, t arrow.DataType, v []int64, convert func(int64) T) arrow.Array {
+func convertedArray[F any, T arrow.FixedWidthType](mem memory.Allocator, t arrow.DataType, v []F, convert func(F) T) arrow.Array {
 	buf := newBuffer(mem, len(v)*int(unsafe.Sizeof(*new(T))))
 	to := arrow.GetData[T](buf.Bytes())
 	for i, x := range v {

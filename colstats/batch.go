@@ -99,8 +99,8 @@ func (b *Batch) Record() arrow.RecordBatch {
 				add(name+".lower", b.masked(f.Lower, f.Bounded))
 				add(name+".upper", b.masked(f.Upper, f.Bounded))
 			}
-			add(name+".noNull", newArray(arrow.FixedWidthTypes.Boolean, b.n, b.bits(f.NoNull)))
-			add(name+".allNull", newArray(arrow.FixedWidthTypes.Boolean, b.n, b.bits(f.AllNull)))
+			add(name+".noNull", newArray(arrow.FixedWidthTypes.Boolean, b.n, b.bits(f.NoNull, 0)))
+			add(name+".allNull", newArray(arrow.FixedWidthTypes.Boolean, b.n, b.bits(f.AllNull, 0)))
 		}
 		b.record = array.NewRecordBatch(arrow.NewSchema(fields, nil), columns, int64(b.n))
 		for _, a := range columns {
@@ -110,11 +110,14 @@ func (b *Batch) Record() arrow.RecordBatch {
 	return b.record
 }
 
-// bits copies a bitmap into an Arrow buffer.
-func (b *Batch) bits(bitmap []uint64) *memory.Buffer {
-	buf := newBuffer(b.mem, int(bitutil.BytesForBits(int64(b.n))))
-	for i := range buf.Bytes() {
-		buf.Bytes()[i] = byte(bitmap[i/8] >> (i % 8 * 8))
+// bits copies a bitmap into an Arrow buffer, at an offset.
+func (b *Batch) bits(bitmap []uint64, offset int) *memory.Buffer {
+	buf := newBuffer(b.mem, int(bitutil.BytesForBits(int64(offset+b.n))))
+	clear(buf.Bytes())
+	for i := range b.n {
+		if isSet(bitmap, i) {
+			bitutil.SetBit(buf.Bytes(), offset+i)
+		}
 	}
 	return buf
 }
@@ -122,9 +125,9 @@ func (b *Batch) bits(bitmap []uint64) *memory.Buffer {
 // masked returns an array with nulls where valid has no bit.
 func (b *Batch) masked(a arrow.Array, valid []uint64) arrow.Array {
 	from := a.Data()
-	bitmap := b.bits(valid)
+	bitmap := b.bits(valid, from.Offset())
 	defer bitmap.Release()
-	nulls := b.n - bitutil.CountSetBits(bitmap.Bytes(), 0, b.n)
+	nulls := b.n - bitutil.CountSetBits(bitmap.Bytes(), from.Offset(), b.n)
 	buffers := append([]*memory.Buffer{bitmap}, from.Buffers()[1:]...)
 	data := array.NewData(a.DataType(), b.n, buffers, nil, nulls, from.Offset())
 	defer data.Release()

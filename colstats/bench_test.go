@@ -3,9 +3,13 @@ package colstats_test
 import (
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
 	goccy "github.com/goccy/go-json"
 
 	"github.com/deltaskip/deltaskip/action"
@@ -243,5 +247,44 @@ func TestPeersReadTheWorkload(t *testing.T) {
 		if s.MinValues.Sequence == nil || s.MaxValues.Session == nil || s.NullCount.Latitude == nil || strings.Contains(a.Add.Stats, "null,") {
 			t.Errorf("leaves are missing from %s", w.stats[i])
 		}
+	}
+}
+
+// BenchmarkStructLeaves turns the leaves of a checkpoint's stats_parsed into facts: numRecords, and the minimum, maximum
+// and null count of one column.
+func BenchmarkStructLeaves(b *testing.B) {
+	const n = colstats.MaxBatchLen
+	w := newWorkload(b, 1)
+	rng := rand.New(rand.NewPCG(1, 2))
+	integers := func(f func() int64) arrow.Array {
+		values := array.NewInt64Builder(memory.DefaultAllocator)
+		defer values.Release()
+		for range n {
+			values.Append(f())
+		}
+		return values.NewArray()
+	}
+	least, greatest := integers(func() int64 { return rng.Int64N(1 << 40) }), integers(func() int64 { return 1<<40 + rng.Int64N(1<<40) })
+	timestamps := func(a arrow.Array) arrow.Array {
+		data := array.NewData(arrow.FixedWidthTypes.Timestamp_us, n, a.Data().Buffers(), nil, 0, 0)
+		defer data.Release()
+		return array.MakeFromData(data)
+	}
+	records, nulls := integers(func() int64 { return 1000 }), integers(func() int64 { return rng.Int64N(3) * 10 })
+	for column, bounds := range map[string][2]arrow.Array{"id": {least, greatest}, "ts": {timestamps(least), timestamps(greatest)}} {
+		b.Run("column="+column, func(b *testing.B) {
+			raw := &colstats.Raw{Len: n, NumRecords: records, Demands: []colstats.RawDemand{{Min: bounds[0], Max: bounds[1], NullCount: nulls}}}
+			layout := w.layout(b, column)
+			b.SetBytes(4 * 8 * n)
+			b.ReportAllocs()
+			for b.Loop() {
+				batch, err := colstats.NewBatch(layout, raw, colstats.Options{})
+				if err != nil {
+					b.Fatal(err)
+				}
+				batch.Release()
+			}
+			b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "adds/s")
+		})
 	}
 }

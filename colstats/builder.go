@@ -108,7 +108,7 @@ func (b *Builder) Flush() *Batch {
 		layout: b.layout,
 		n:      b.n,
 		paths:  b.paths.array(mem, arrow.BinaryTypes.String, b.n, nil),
-		facts:  b.reader.facts(mem, b.n),
+		facts:  b.reader.facts(mem, b.n, nil),
 		mem:    mem,
 	}
 	batch.refs.Store(1)

@@ -6,7 +6,7 @@
 //	row group footers ────────── NewBatch(Raw.Hull) ──┘                 └── Path(row)
 //	rows of a data file ──────── BatchFromValues ─────────────── Batch of rows ── Facts(0)
 //
-// A [Layout] lists what a program wants to know. Readers decode those leaves and nothing else, and one place (rules.go)
+// A [Layout] lists what a program wants to know. Readers decode those leaves and nothing else, and one place (facts.go)
 // decides what a leaf proves, following the Delta protocol's "Per-file Statistics" and "Partition Value Serialization".
 //
 // Invariants:

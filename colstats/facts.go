@@ -14,7 +14,16 @@ import (
 func bitmap(n int) []uint64 { return make([]uint64, (n+63)/64) }
 
 func setBit(b []uint64, i int)     { b[i/64] |= 1 << (i % 64) }
-func isSet(b []uint64, i int) bool { return i/64 < len(b) && b[i/64]>>(i%64)&1 != 0 }
+func isSet(b []uint64, i int) bool { return wordOf(b, i/64)>>(i%64)&1 != 0 }
+
+// wordOf returns a word of a bitmap that may be too short.
+func wordOf(b []uint64, w int) uint64 {
+	if w < len(b) {
+		return b[w]
+	}
+	return 0
+}
+
 func setTo(b []uint64, i int, v bool) {
 	if v {
 		setBit(b, i)

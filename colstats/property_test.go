@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -407,4 +409,110 @@ func TestDropLast(t *testing.T) {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}
+}
+
+// Struct leaves that are concluded a column at a time give the facts that they give row by row.
+func TestColumnarAgrees(t *testing.T) {
+	layout := newLayout(t, "x long, i integer, y byte, z short, d double, f float, t timestamp, n timestamp_ntz, dt date, s string, a interval day")
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.SampledFrom([]int{1, 63, 64, 65, 130}).Draw(t, "rows")
+		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+		// oddity is the chance of a null, a NaN, a negative count and the like, which send a column row by row.
+		oddity := rapid.SampledFrom([]float64{0, 0, 0.01, 0.2}).Draw(t, "oddity")
+		odd := func() bool { return rng.Float64() < oddity }
+		arrays := func(dt arrow.DataType, value func(row int) string) arrow.Array {
+			b := array.NewBuilder(Options{}.allocator(), dt)
+			defer b.Release()
+			for row := range n + 3 {
+				v := value(row)
+				if odd() {
+					v = ""
+				}
+				if v == "" {
+					b.AppendNull()
+				} else if err := b.AppendValueFromString(v); err != nil {
+					t.Fatal(err)
+				}
+			}
+			a := b.NewArray()
+			return array.NewSlice(a, 3, int64(n+3))
+		}
+		allNull := make([]bool, n+3)
+		raw := &Raw{Len: n, NumRecords: arrays(arrow.PrimitiveTypes.Int64, func(int) string {
+			if odd() {
+				return strconv.Itoa(rng.IntN(3) - 1)
+			}
+			return "10"
+		})}
+		for _, d := range layout.Demands {
+			for row := range allNull {
+				allNull[row] = rng.IntN(5) == 0
+			}
+			leaves := RawDemand{NullCount: arrays(arrow.PrimitiveTypes.Int64, func(row int) string {
+				switch {
+				case odd():
+					return strconv.Itoa(rng.IntN(15) - 2)
+				case allNull[row]:
+					return "10"
+				}
+				return strconv.Itoa(rng.IntN(3))
+			})}
+			if dt, ok := ArrowType(d.Column.Type); ok {
+				bound := func(more int) func(row int) string {
+					return func(row int) string {
+						v := rng.IntN(30) - 15 + more
+						switch {
+						case allNull[row] && !odd():
+							return ""
+						case dt.ID() == arrow.DATE32:
+							return time.Unix(int64(v)*secondsPerDay, 0).UTC().Format("2006-01-02")
+						case dt.ID() == arrow.TIMESTAMP:
+							text := time.UnixMicro(int64(v)).UTC().Format("2006-01-02T15:04:05.000000")
+							if dt.(*arrow.TimestampType).TimeZone != "" {
+								text += "Z"
+							}
+							return text
+						case (dt.ID() == arrow.FLOAT32 || dt.ID() == arrow.FLOAT64) && odd():
+							return "NaN"
+						}
+						return strconv.Itoa(v)
+					}
+				}
+				more := 0
+				if oddity == 0 {
+					more = 30 // minima below maxima
+				}
+				leaves.Min, leaves.Max = arrays(dt, bound(0)), arrays(dt, bound(more))
+			}
+			raw.Demands = append(raw.Demands, leaves)
+		}
+		if rapid.Bool().Draw(t, "holes") {
+			raw.HasStruct = bitmap(n)
+			for row := range n {
+				setTo(raw.HasStruct, row, rng.IntN(4) > 0)
+			}
+			raw.WroteItself = raw.HasStruct
+		}
+		o := Options{NaN: rapid.SampledFrom([]NaNOrder{NaNUnknown, NaNOrdered, NaNOrderedIfOwn}).Draw(t, "order")}
+		for i := range layout.Demands {
+			layout.Demands[i].Column.Nullable = rng.IntN(3) > 0
+		}
+		got, err := NewBatch(layout, raw, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := newReader(layout, o)
+		r.own = raw.WroteItself
+		all := slices.Repeat([]bool{true}, len(layout.Demands))
+		r.readRaw(raw, all)
+		want := r.facts(o.allocator(), n, nil)
+		for i := range layout.Demands {
+			for row := range n {
+				if g, w := describe(got.Facts(i), row), describe(&want[i], row); g != w {
+					t.Fatalf("column %s, row %d: %s, row by row %s", layout.Demands[i].Column, row, g, w)
+				}
+			}
+		}
+		_ = got.Record()
+	})
 }

@@ -73,10 +73,54 @@ func NewBatch(layout *Layout, raw *Raw, o Options) (*Batch, error) {
 	}
 	r := newReader(layout, o)
 	r.own, r.hull = raw.WroteItself, raw.Hull
+	b := &Batch{layout: layout, n: raw.Len, paths: raw.Path, late: raw.LatePaths, facts: make([]Facts, len(layout.Demands)), mem: o.allocator()}
+	b.refs.Store(1)
+	if b.paths != nil {
+		b.paths.Retain()
+	}
+	rest := make([]bool, len(layout.Demands)) // demands whose leaves are read row by row
+	rowByRow := false
+	structs := raw.onlyStructs()
+	for i := range rest {
+		ok := false
+		if structs {
+			b.facts[i], ok = r.columns[i].columnar(b.mem, r, raw, &raw.Demands[i])
+		}
+		rest[i] = !ok
+		rowByRow = rowByRow || !ok
+	}
+	if rowByRow {
+		r.readRaw(raw, rest)
+		for i, f := range r.facts(b.mem, raw.Len, rest) {
+			if rest[i] {
+				b.facts[i] = f
+			}
+		}
+	}
+	return b, nil
+}
+
+// onlyStructs says whether no row's statistics must be read from text.
+func (raw *Raw) onlyStructs() bool {
+	if raw.HasStruct == nil || raw.StatsJSON == nil {
+		return true
+	}
+	for row := range raw.Len {
+		if !isSet(raw.HasStruct, row) && raw.StatsJSON.IsValid(row) {
+			return false
+		}
+	}
+	return true
+}
+
+// readRaw reads the leaves of the demands that `wanted` marks, row by row.
+func (r *reader) readRaw(raw *Raw, wanted []bool) {
 	r.grow(raw.Len)
-	leaves := make([]leaves, len(r.columns))
-	for i := range leaves {
-		leaves[i] = r.columns[i].leaves(&raw.Demands[i], raw.Hull)
+	var all []leaves
+	for i := range wanted {
+		if wanted[i] {
+			all = append(all, r.columns[i].leaves(&raw.Demands[i], raw.Hull))
+		}
 	}
 	records := counts(raw.NumRecords)
 	for row := range raw.Len {
@@ -84,22 +128,16 @@ func NewBatch(layout *Layout, raw *Raw, o Options) (*Batch, error) {
 		switch {
 		case raw.HasStruct == nil || isSet(raw.HasStruct, row):
 			r.records[row] = records(row)
-			for i := range leaves {
-				leaves[i].statistics(&r.columns[i], row)
+			for i := range all {
+				all[i].statistics(row)
 			}
 		case raw.StatsJSON != nil && raw.StatsJSON.IsValid(row):
 			r.statisticsText(asBytes(textAt(raw.StatsJSON, row)))
 		}
-		for i := range leaves {
-			leaves[i].partition(&r.columns[i], row, r.zone)
+		for i := range all {
+			all[i].partition(row, r.zone)
 		}
 	}
-	b := &Batch{layout: layout, n: raw.Len, paths: raw.Path, late: raw.LatePaths, facts: r.facts(o.allocator(), raw.Len), mem: o.allocator()}
-	b.refs.Store(1)
-	if b.paths != nil {
-		b.paths.Retain()
-	}
-	return b, nil
 }
 
 // check says what is wrong with raw for the layout.
@@ -135,6 +173,7 @@ func (raw *Raw) check(layout *Layout) error {
 // leaves are the arrays of one demanded column, each as a function that reads its value in a row into the column. A
 // function is nil when there is no array, or none of a type that has a meaning for the column.
 type leaves struct {
+	column            *column
 	raw               *RawDemand
 	hull              bool
 	min, max, value   func(row int, s side)
@@ -142,7 +181,7 @@ type leaves struct {
 }
 
 func (c *column) leaves(d *RawDemand, hull bool) leaves {
-	l := leaves{raw: d, hull: hull, nulls: counts(d.NullCount), leastNulls: counts(d.LeastNullCount)}
+	l := leaves{column: c, raw: d, hull: hull, nulls: counts(d.NullCount), leastNulls: counts(d.LeastNullCount)}
 	// Padding changes the order of char values, so the least of them may not be the least padded one.
 	if !c.exact || hull && c.demand.Column.Field.Char == 0 {
 		l.min, l.max = c.setter(d.Min), c.setter(d.Max)
@@ -154,7 +193,8 @@ func (c *column) leaves(d *RawDemand, hull bool) leaves {
 }
 
 // statistics reads a row of stats_parsed.
-func (l *leaves) statistics(c *column, row int) {
+func (l *leaves) statistics(row int) {
+	c := l.column
 	if l.min != nil {
 		l.min(row, minimum)
 	}
@@ -192,7 +232,8 @@ func (c *column) raiseHull(row int) {
 }
 
 // partition reads a row's partition value.
-func (l *leaves) partition(c *column, row int, zone *time.Location) {
+func (l *leaves) partition(row int, zone *time.Location) {
+	c := l.column
 	if !c.exact || l.hull {
 		return
 	}

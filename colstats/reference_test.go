@@ -229,7 +229,7 @@ func referenceFacts(layout *Layout, o Options, read func(r *reader)) []string {
 	r.grow(1)
 	r.begin(0)
 	read(r)
-	b := &Batch{layout: layout, n: 1, facts: r.facts(o.allocator(), 1)}
+	b := &Batch{layout: layout, n: 1, facts: r.facts(o.allocator(), 1, nil)}
 	b.Retain()
 	return describeBatch(b, 0)
 }

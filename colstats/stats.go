@@ -342,15 +342,17 @@ func (r *reader) drop(sd side) {
 	}
 }
 
-// facts returns what is proven in the first n rows for every demand, and starts anew.
-func (r *reader) facts(mem memory.Allocator, n int) []Facts {
+// facts returns what is proven in the first n rows for the demands that `wanted` marks, all for nil, and starts anew.
+func (r *reader) facts(mem memory.Allocator, n int, wanted []bool) []Facts {
 	for ; r.concluded < n; r.concluded += 64 {
 		r.conclude(r.concluded, min(64, n-r.concluded))
 	}
 	r.concluded = 0
 	facts := make([]Facts, len(r.columns))
 	for i := range r.columns {
-		facts[i] = r.columns[i].facts(mem, n, r.hull)
+		if wanted == nil || wanted[i] {
+			facts[i] = r.columns[i].facts(mem, n, r.hull)
+		}
 	}
 	return facts
 }
