@@ -44,7 +44,6 @@ const (
 
 // A compiler turns expressions into plan nodes, each distinct one once.
 type compiler struct {
-	table   *schema.Table
 	demands []colstats.Demand
 	index   map[*schema.Column]int
 	envs    []*predicate.Env
