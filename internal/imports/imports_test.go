@@ -35,7 +35,6 @@ var mayImport = map[string][]string{
 	"cmd/deltaskip":      {"*"},
 	"internal/corpus":    {},
 	"internal/cell":      {"schema", "predicate"},
-	"internal/deps":      {},
 	"internal/jsonscan":  {},
 	"internal/leaf":      {},
 	"internal/ordered":   {},
