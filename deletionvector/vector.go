@@ -12,8 +12,8 @@ import (
 // A Vector is an immutable set of row positions. A nil *Vector is the empty one.
 //
 // It is the bytes of its serialised containers and a directory of them: what comes from a file is used where it lies, and
-// what is computed is ready to be written. The containers are roaring's, but not the library's, which makes an object of
-// each, sorts of which it does not check, and is an order of magnitude slower where most vectors are, on scattered rows.
+// what is computed is ready to be written. The containers are roaring's, but not the library's: that makes an object of
+// each, checks none, and takes many times as long over scattered rows, which is what most vectors hold.
 type Vector struct {
 	containers  []container // by ascending key
 	data        []byte      // payloads, perhaps with other bytes between them
