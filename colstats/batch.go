@@ -43,7 +43,7 @@ func (b *Batch) Path(row int) (string, error) {
 	switch {
 	case b.late != nil:
 		return b.late.Path(row)
-	case b.paths != nil:
+	case b.paths != nil && b.paths.IsValid(row):
 		return textAt(b.paths, row), nil
 	}
 	return "", nil

@@ -32,8 +32,8 @@ type Facts struct {
 	Column *schema.Column
 	// Lower and Upper have the Arrow type of [ArrowType](Column.Type), after every adjustment of a bound
 	// (milliseconds, zone seconds, float text): lower = upper where Bounded means that every non-NULL value is that one.
-	// Both are nil when the layout demands no bounds or the column's type has none that are usable. Values where Bounded
-	// is clear are garbage, null or not; the arrays may be slices, which have an offset.
+	// Both are nil, and so is Bounded, when the layout demands no bounds or the column's type has none that are usable.
+	// Values where Bounded is clear are garbage, null or not; the arrays may be slices, which have an offset.
 	//
 	// Where only one of the two statistics is there, the other bound is the outermost value of the type: for strings ""
 	// and [MaxString], for floats the infinities.

@@ -52,7 +52,7 @@ type column struct {
 	arrow  arrow.DataType // of the bounds; nil without
 	class  class
 	exact  bool // a partition column: bounds are values
-	// integers from 0 on, below this one, are values of the column: 0 when it is of no integral type.
+	// Integers from 0 on, below this one, are values of the column; it is 0 for columns of no integral type.
 	integers int64
 	// Type widening: statistics may still be of these types.
 	maybeFloat, maybeDate bool
@@ -431,9 +431,9 @@ func (c *column) setPartition(row int, value []byte, zone *time.Location) {
 	}
 }
 
-// padded returns a char(n) value as readers see it, filled up with spaces.
+// padded returns a char(n) value as readers see it, filled up with spaces as far as a bound is kept.
 func padded(value []byte, c *schema.Column) []byte {
-	missing := c.Field.Char - utf8.RuneCount(value)
+	missing := min(c.Field.Char-utf8.RuneCount(value), maxTextBytes+1)
 	if missing <= 0 {
 		return value
 	}

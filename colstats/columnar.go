@@ -19,18 +19,19 @@ func (c *column) columnar(mem memory.Allocator, r *reader, raw *Raw, d *RawDeman
 	if c.exact || raw.Hull || !areLong || !alsoLong || c.class != noBounds && !c.takesAsIs(d.Min, d.Max) {
 		return Facts{}, false
 	}
-	f = Facts{Column: c.demand.Column, Bounded: bitmap(raw.Len), NoNull: bitmap(raw.Len), AllNull: bitmap(raw.Len)}
+	f = Facts{Column: c.demand.Column, NoNull: bitmap(raw.Len), AllNull: bitmap(raw.Len)}
 	if c.class == floats {
 		f.MayNaN = bitmap(raw.Len)
 	}
 	var hasMin, hasMax valid
 	ordered := func(_, _ int) (inOrder, unordered uint64) { return 0, 0 }
 	if c.class != noBounds {
+		f.Bounded = bitmap(raw.Len)
 		f.Lower, f.Upper = c.asIs(mem, d)
 		hasMin, hasMax, ordered = validity(d.Min), validity(d.Max), orderedRows(f.Lower, f.Upper)
 	}
 	hasNulls, hasRecords := validity(nulls), validity(records)
-	for w := range f.Bounded {
+	for w := range f.NoNull {
 		from, to := w*64, min(w*64+64, raw.Len)
 		k := compareCounts(nulls.Int64Values()[from:to], records.Int64Values()[from:to])
 		rows := ^uint64(0) >> (64 - (to - from))
@@ -49,7 +50,9 @@ func (c *column) columnar(mem memory.Allocator, r *reader, raw *Raw, d *RawDeman
 			}
 			return Facts{}, false
 		}
-		f.Bounded[w] = usable & least & inOrder
+		if f.Bounded != nil {
+			f.Bounded[w] = usable & least & inOrder
+		}
 		f.NoNull[w] = counted & k.noNulls &^ (both & k.more)
 		f.AllNull[w] = both &^ (k.fewer | k.more)
 		if !c.demand.Column.Nullable {

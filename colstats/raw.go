@@ -239,7 +239,7 @@ func (l *leaves) partition(row int, zone *time.Location) {
 	}
 	switch text := l.raw.ValueText; {
 	case text != nil && text.IsValid(row):
-		c.setPartition(row, []byte(textAt(text, row)), zone)
+		c.setPartition(row, asBytes(textAt(text, row)), zone)
 		return
 	case isSet(l.raw.HasValueText, row):
 		c.cell(row).known |= isNull

@@ -296,6 +296,14 @@ func TestPaths(t *testing.T) {
 		}
 		b.Release()
 	}
+	nulls, err := NewBatch(layout, &Raw{Len: 2, Path: arrayOf(t, mem, arrow.BinaryTypes.String, `[null,"b"]`)}, Options{Allocator: mem})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p, err := nulls.Path(0); p != "" || err != nil {
+		t.Errorf("path %q, %v", p, err)
+	}
+	nulls.Release()
 	b, err := NewBatch(layout, &Raw{Len: 2}, Options{Allocator: mem})
 	if err != nil {
 		t.Fatal(err)
@@ -443,6 +451,21 @@ func TestFactsFromValues(t *testing.T) {
 			t.Error("no error")
 		}
 	})
+}
+
+// A char column of absurd length costs no more than a bound may.
+func TestLongChar(t *testing.T) {
+	layout := layoutOf(t, `{"type":"struct","fields":[{"name":"p","type":"string","nullable":true,"metadata":{"__CHAR_VARCHAR_TYPE_STRING":"char(2000000000)"}}]}`, "p")
+	value := "x"
+	b := NewBuilder(layout, Options{Allocator: checkedAllocator(t)})
+	if err := b.Append(&File{PartitionValues: map[string]*string{"p": &value}}); err != nil {
+		t.Fatal(err)
+	}
+	batch := b.Flush()
+	defer batch.Release()
+	if f := batch.Facts(0); f.Lower != nil && len(textAt(f.Upper, 0)) > maxTextBytes+1 {
+		t.Errorf("a bound of %d bytes", len(textAt(f.Upper, 0)))
+	}
 }
 
 // Bounds of absurd length are cut and widened, whole batches of them fit an Arrow array.

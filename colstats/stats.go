@@ -175,7 +175,7 @@ func (r *reader) statisticsString(s []byte, i int) int {
 		return end
 	}
 	text, broken := s[start:end], false
-	if !plainText {
+	if !plainText && len(text) <= 6*r.limit { // an escape has at most six bytes
 		r.scratch, broken = unescape(r.scratch[:0], text)
 		text = r.scratch
 	}
