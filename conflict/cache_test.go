@@ -178,6 +178,24 @@ func TestCancellation(t *testing.T) {
 	}
 }
 
+func TestCachedWinnersCostFewAllocations(t *testing.T) {
+	perCheck := func(winners int) float64 {
+		log, txn := disjointWinners(t, winners, 20)
+		c, err := NewChecker(log, Options{Mode: Stats, Cache: NewWinnerCache(1 << 30)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return testing.AllocsPerRun(5, func() {
+			if r, err := c.Check(context.Background(), txn, Newest); err != nil || r.Outcome != Clear {
+				t.Fatal(r.Outcome, err)
+			}
+		})
+	}
+	if each := (perCheck(300) - perCheck(100)) / 200; each > 8 {
+		t.Errorf("%.1f allocations for each further winner", each)
+	}
+}
+
 // FuzzWinner checks a loser against commits of any bytes: an answer or an error, and never clear where the parsed commit
 // removes the file that was read.
 func FuzzWinner(f *testing.F) {

@@ -29,9 +29,11 @@ type Options struct {
 	Features []string
 	// Cache keeps winners from one check to the next; nil means a cache of 64 MiB of the checker's own.
 	Cache    *WinnerCache
-	Observer Observer         // nil means none
-	Workers  int              // winners read ahead, and batches evaluated at once; 0 means GOMAXPROCS
-	Memory   memory.Allocator // makes every Arrow buffer; nil means memory.DefaultAllocator
+	Observer Observer // nil means none
+	Workers  int      // batches evaluated at once; 0 means GOMAXPROCS
+	// ReadAhead is how many winners are read before their turn; 0 means 16, for where commits are far away.
+	ReadAhead int
+	Memory    memory.Allocator // makes every Arrow buffer; nil means memory.DefaultAllocator
 	// MaxStatsBytes bounds one file's statistics; 0 means 1 MiB. Longer ones count as missing.
 	MaxStatsBytes int
 	// PartitionZone is where partition values of timestamps that name no zone were written; nil means UTC, and
@@ -54,8 +56,11 @@ func NewChecker(log *deltalog.Log, o Options) (*Checker, error) {
 	if o.Mode != Off && o.Mode != Stats {
 		return nil, fmt.Errorf("%w: %s", ErrUnsupportedMode, o.Mode)
 	}
-	if o.Workers < 0 || o.MaxStatsBytes < 0 {
-		return nil, fmt.Errorf("conflict: negative option: %d workers, %d bytes of statistics", o.Workers, o.MaxStatsBytes)
+	if o.Workers < 0 || o.ReadAhead < 0 || o.MaxStatsBytes < 0 {
+		return nil, fmt.Errorf("conflict: negative option: %d workers, %d winners ahead, %d bytes of statistics", o.Workers, o.ReadAhead, o.MaxStatsBytes)
+	}
+	if o.ReadAhead == 0 {
+		o.ReadAhead = 16
 	}
 	if o.Workers == 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
@@ -225,7 +230,7 @@ func (c *Checker) winners(ctx context.Context, runs []*run, files []deltalog.Com
 				}
 			}
 		}
-		for w, err := range ordered.Map(ctx, c.o.Workers, source, read, (*winner).release) {
+		for w, err := range ordered.Map(ctx, c.o.ReadAhead, source, read, (*winner).release) {
 			if !yield(w, err) {
 				return
 			}
