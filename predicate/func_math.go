@@ -519,14 +519,20 @@ func rising(args []Expr) Direction {
 	return moves(slices.Repeat([]Direction{NonDecreasing}, len(args))...)(args)
 }
 
-// resolveNanvl makes floats of two floats and doubles of anything else.
+// resolveNanvl makes floats of floats and doubles of anything else.
 func resolveNanvl(args []Expr) ([]schema.Type, schema.Type, error) {
 	p := oneOf(schema.Double, schema.Float)
 	types, err := resolveParams(args, 2, []param{p, p})
 	if err != nil {
 		return nil, schema.Type{}, err
 	}
-	if types[0].Kind != types[1].Kind {
+	switch {
+	case types[0].Kind == types[1].Kind:
+	case args[0].Type().Kind == schema.Void:
+		types[0] = types[1]
+	case args[1].Type().Kind == schema.Void:
+		types[1] = types[0]
+	default:
 		types[0], types[1] = doubleType, doubleType
 	}
 	return types, types[0], nil
