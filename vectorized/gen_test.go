@@ -398,6 +398,7 @@ func (g predicateGen) op() string { return g.pick("=", "<>", "<", "<=", ">", ">=
 // Calls by the kind of column that takes the place of x, with literals to compare them with.
 var (
 	numberCalls = [][]string{
+		{"floor(round(x, 1))", "0", "2", "4", "100"}, {"ceil(-x)", "0", "-2", "-4"}, {"floor(greatest(x, 2))", "2", "3", "0"}, {"sign(rint(x))", "1", "0"},
 		{"greatest(x, 2)", "2", "5", "0"}, {"least(x, 2)", "2", "5", "0"}, {"greatest(x, NULL, 1)", "1", "3"}, {"bround(x, -1)", "0", "10", "100"},
 		{"sqrt(x)", "1", "1.5", "2", "10"}, {"exp(x)", "1", "2.718281828459045D", "0"}, {"ln(x)", "0", "1", "4.605170185988092D"},
 		{"log10(x)", "2", "0"}, {"log2(x)", "1", "0"}, {"pow(x, 2)", "4", "9", "0"}, {"pow(2, x)", "4", "8", "0.5"}, {"pmod(x, 3)", "0", "1", "2"},
