@@ -81,7 +81,7 @@ func regexpReplace(p *pattern, a []Value) (Value, error) {
 		return Value{}, errEmptyMatch
 	}
 	found := p.re.FindAllStringIndex(s, -1)
-	if len(s)+len(found)*len(with) > maxText {
+	if int64(len(s))+int64(len(found))*int64(len(with)) > maxText {
 		return Value{}, errTooLong
 	}
 	return StringOf(p.re.ReplaceAllLiteralString(s, with)), nil

@@ -104,10 +104,7 @@ var stringFunctions = []Function{
 		},
 		// What comes before the varying argument is common to all results; what comes after would reorder them.
 		Monotonic: func(args []Expr) Direction {
-			if n := len(args); n > 0 && !isLiteral(args[n-1]) {
-				return NonDecreasing
-			}
-			return Unordered
+			return moves(append(make([]Direction, max(len(args)-1, 0)), NonDecreasing)...)(args)
 		},
 	},
 	{Name: "concat_ws", Resolve: variadic(toString, aString, aString), Eval: pure(func(a []Value) Value {
@@ -526,7 +523,7 @@ func replace(_ *Env, a []Value, _ schema.Type) (Value, error) {
 	if s == "" || old == "" {
 		return a[0], nil
 	}
-	if len(s)+strings.Count(s, old)*len(new) > maxText {
+	if int64(len(s))+int64(strings.Count(s, old))*int64(len(new)) > maxText {
 		return Value{}, errTooLong
 	}
 	return StringOf(strings.ReplaceAll(s, old, new)), nil
@@ -691,7 +688,7 @@ func sha2(a []Value) Value {
 // levenshtein is the edit distance in characters; -1 where it exceeds the threshold, if one is given.
 func levenshtein(_ *Env, a []Value, _ schema.Type) (Value, error) {
 	x, y := split(a[0]), split(a[1])
-	if len(x)*len(y) > 16*maxText {
+	if int64(len(x))*int64(len(y)) > 16*maxText {
 		return Value{}, &UnsupportedError{Reason: "levenshtein of very long strings"}
 	}
 	row := make([]int, len(y)+1) // distances of the prefix of x so far to each prefix of y
