@@ -1,7 +1,6 @@
 package predicate
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/deltaskip/deltaskip/schema"
@@ -10,7 +9,7 @@ import (
 // arith types an arithmetic operation on bound operands and casts them.
 func (b *binder) arith(e *Arith, l, r Expr) (Expr, error) {
 	if l.Type().Kind == schema.Invalid || r.Type().Kind == schema.Invalid {
-		return &Opaque{SQL: (&Arith{Op: e.Op, L: l, R: r, Try: e.Try}).String(), Reason: "an operand is not known", Columns: mentioned(l, r)}, nil
+		return opaque(&Arith{Op: e.Op, L: l, R: r, Try: e.Try}, "an operand is not known", schema.Type{}), nil
 	}
 	if out, err := b.datetimeArith(e, l, r); out != nil || err != nil {
 		return out, err
@@ -20,7 +19,7 @@ func (b *binder) arith(e *Arith, l, r Expr) (Expr, error) {
 		if l.Type().Equal(r.Type()) {
 			class = "DATATYPE_MISMATCH.BINARY_OP_WRONG_TYPE"
 		}
-		return nil, &BindError{Class: class, Message: fmt.Sprintf("%s does not take a %s and a %s", e.Op, l.Type(), r.Type())}
+		return nil, bindError(class, "%s does not take a %s and a %s", e.Op, l.Type(), r.Type())
 	}
 	// What is a literal only after folding counts with all digits of its type: dec / (1 + 2) has more of them than dec / 3.
 	lt, rt := l.Type(), r.Type()
@@ -117,13 +116,13 @@ func (b *binder) datetimeArith(e *Arith, l, r Expr) (Expr, error) {
 		l, r = r, l // the date or the timestamp is the left one
 	}
 	lt, rt := l.Type(), r.Type()
-	opaque := func(t schema.Type) (Expr, error) {
-		return &Opaque{SQL: (&Arith{Op: e.Op, L: l, R: r, Try: e.Try}).String(), Reason: "this arithmetic with intervals is not evaluated", Columns: mentioned(l, r), Typ: t}, nil
+	unknown := func(t schema.Type) (Expr, error) {
+		return opaque(&Arith{Op: e.Op, L: l, R: r, Try: e.Try}, "this arithmetic with intervals is not evaluated", t), nil
 	}
 	switch {
 	case e.Op != Add && e.Op != Sub:
 		if lt.Kind == schema.Interval || rt.Kind == schema.Interval {
-			return opaque(schema.Type{})
+			return unknown(schema.Type{})
 		}
 	case lt.Kind == schema.Date && (rt.Kind == schema.Byte || rt.Kind == schema.Short || rt.Kind == schema.Integer):
 		name := "date_add"
@@ -132,7 +131,7 @@ func (b *binder) datetimeArith(e *Arith, l, r Expr) (Expr, error) {
 		}
 		return b.call(&Call{Name: name, Args: []Expr{l, r}}) // which never fails, so Try changes nothing
 	case lt.Kind == schema.Date && (numeric(rt.Kind) || e.Op == Add && rt.Kind == schema.String):
-		return nil, &BindError{Class: "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", Message: fmt.Sprintf("%s is %s: days are counted in int", r, rt)}
+		return nil, bindError("DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", "%s is %s: days are counted in int", r, rt)
 	case lt.Kind == schema.Date && rt.Kind == schema.Interval && !ofMonths(rt) && rt != dayInterval:
 		x, err := b.cast(l, schema.Type{Kind: schema.Timestamp}, false)
 		if err != nil {
@@ -143,7 +142,7 @@ func (b *binder) datetimeArith(e *Arith, l, r Expr) (Expr, error) {
 		if interval, ok := r.(*Literal); ok && !interval.Value.Null && !e.Try {
 			return b.moved(e.Op, l, interval.Value)
 		}
-		return opaque(lt)
+		return unknown(lt)
 	case e.Op == Sub && (datetime(lt.Kind) || datetime(rt.Kind)) && lt.Kind != schema.Interval:
 		return b.datetimeDifference(e, l, r)
 	case lt.Kind == schema.Interval && rt.Kind == schema.Interval:
@@ -157,9 +156,9 @@ func (b *binder) datetimeArith(e *Arith, l, r Expr) (Expr, error) {
 		}
 		return &Arith{Op: e.Op, L: l, R: r, Try: e.Try, Typ: common}, nil
 	case lt.Kind == schema.Interval && datetime(rt.Kind):
-		return nil, &BindError{Class: "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", Message: fmt.Sprintf("%s cannot be subtracted from an interval", r)}
+		return nil, bindError("DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", "%s cannot be subtracted from an interval", r)
 	case lt.Kind == schema.String || lt.Kind == schema.Void || rt.Kind == schema.String || rt.Kind == schema.Void:
-		return opaque(schema.Type{})
+		return unknown(schema.Type{})
 	}
 	return nil, nil
 }
@@ -168,7 +167,7 @@ func (b *binder) datetimeArith(e *Arith, l, r Expr) (Expr, error) {
 // calendar of the session's zone, whatever their length.
 func (b *binder) moved(op ArithOp, x Expr, interval Value) (Expr, error) {
 	if interval.I == math.MinInt64 {
-		return nil, &BindError{Class: "DATETIME_OVERFLOW", Message: fmt.Sprintf("%s is out of range", interval.SQL())}
+		return nil, bindError("DATETIME_OVERFLOW", "%s is out of range", interval.SQL())
 	}
 	n := interval.I
 	if op == Sub {

@@ -25,15 +25,21 @@ func Bind(e Expr, t *schema.Table, env Env) (*Predicate, error) {
 	case schema.Boolean:
 	case schema.Invalid: // opaque: of a type that we can't know
 	default:
-		return nil, &BindError{
-			Class:   "DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN",
-			Message: fmt.Sprintf("a filter is boolean, but %s is %s", e, root.Type()),
-		}
+		return nil, bindError("DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN", "a filter is boolean, but %s is %s", e, root.Type())
 	}
 	if root, err = b.sharpen(root); err != nil {
 		return nil, err
 	}
 	return &Predicate{Root: root, Table: t, Env: env, SQL: e.String()}, nil
+}
+
+func bindError(class, format string, args ...any) *BindError {
+	return &BindError{Class: class, Message: fmt.Sprintf(format, args...)}
+}
+
+// opaque stands for a bound expression that is not evaluated.
+func opaque(e Expr, reason string, t schema.Type) *Opaque {
+	return &Opaque{SQL: e.String(), Reason: reason, Columns: mentioned(e), Typ: t}
 }
 
 type binder struct {
@@ -99,7 +105,7 @@ func (b *binder) fold(e Expr) (Expr, error) {
 	case errors.As(err, &failed) && b.guarded == 0:
 		return nil, &BindError{Class: failed.Class, Message: failed.Message}
 	case errors.As(err, &unsupported):
-		return &Opaque{SQL: e.String(), Reason: unsupported.Reason, Typ: e.Type()}, nil
+		return opaque(e, unsupported.Reason, e.Type()), nil
 	}
 	return e, nil
 }
@@ -126,10 +132,10 @@ func (b *binder) bind(e Expr) (Expr, error) {
 // node binds an expression and what is below it.
 func (b *binder) node(e Expr) (Expr, error) {
 	if b.nodes++; b.nodes > maxNodes {
-		return nil, &BindError{Class: "EXPRESSION_TOO_LARGE", Message: fmt.Sprintf("the expression has more than %d nodes when its functions are written out", maxNodes)}
+		return nil, bindError("EXPRESSION_TOO_LARGE", "the expression has more than %d nodes when its functions are written out", maxNodes)
 	}
 	if b.depth++; b.depth > maxDepth {
-		return nil, &BindError{Class: "EXPRESSION_TOO_LARGE", Message: fmt.Sprintf("the expression nests more than %d deep", maxDepth)}
+		return nil, bindError("EXPRESSION_TOO_LARGE", "the expression nests more than %d deep", maxDepth)
 	}
 	defer func() { b.depth-- }()
 	switch e := e.(type) {
@@ -185,7 +191,7 @@ func (b *binder) node(e Expr) (Expr, error) {
 	case *Call:
 		return b.call(e)
 	}
-	return nil, &BindError{Class: "INTERNAL_ERROR", Message: fmt.Sprintf("nodes of type %T cannot be bound", e)}
+	return nil, bindError("INTERNAL_ERROR", "nodes of type %T cannot be bound", e)
 }
 
 // boolean casts an operand of a connective to boolean, if Spark does.
@@ -196,7 +202,7 @@ func (b *binder) boolean(x Expr, operator, class string) (Expr, error) {
 	case schema.String, schema.Void:
 		return b.cast(x, booleanType, false)
 	}
-	return nil, &BindError{Class: class, Message: fmt.Sprintf("%s takes booleans, but %s is %s", operator, x, x.Type())}
+	return nil, bindError(class, "%s takes booleans, but %s is %s", operator, x, x.Type())
 }
 
 func (b *binder) junction(args []Expr, operator string) ([]Expr, error) {
@@ -225,7 +231,7 @@ func (b *binder) cast(x Expr, to schema.Type, try bool) (Expr, error) {
 		return x, nil
 	}
 	if to.Kind == schema.Unknown {
-		return &Opaque{SQL: (&Cast{X: x, To: to, Try: try}).String(), Reason: "the type " + to.String() + " is not known to this version", Columns: mentioned(x), Typ: to}, nil
+		return opaque(&Cast{X: x, To: to, Try: try}, "the type "+to.String()+" is not known to this version", to), nil
 	}
 	return b.fold(&Cast{X: x, To: to, Try: try})
 }
@@ -296,7 +302,7 @@ func (b *binder) compareBound(op CompareOp, l, r Expr) (Expr, error) {
 		return nil, err
 	}
 	if common.Kind == schema.Map || common.Kind == schema.Variant {
-		return nil, &BindError{Class: "DATATYPE_MISMATCH.INVALID_ORDERING_TYPE", Message: fmt.Sprintf("values of type %s have no order", common)}
+		return nil, bindError("DATATYPE_MISMATCH.INVALID_ORDERING_TYPE", "values of type %s have no order", common)
 	}
 	if l, r, err = b.castBoth(l, r, common); err != nil {
 		return nil, err
@@ -315,10 +321,7 @@ func (b *binder) common(operator string, l, r Expr) (schema.Type, error) {
 	if t, ok := widerType(lt, rt); ok {
 		return t, nil
 	}
-	return schema.Type{}, &BindError{
-		Class:   "DATATYPE_MISMATCH.BINARY_OP_DIFF_TYPES",
-		Message: fmt.Sprintf("the operands of %s have the types %s and %s", operator, l.Type(), r.Type()),
-	}
+	return schema.Type{}, bindError("DATATYPE_MISMATCH.BINARY_OP_DIFF_TYPES", "the operands of %s have the types %s and %s", operator, l.Type(), r.Type())
 }
 
 // literalDecimal is the type of e beside another operand: an integer literal beside a decimal is the decimal of just its digits.
@@ -344,17 +347,17 @@ func (b *binder) in(e *In) (Expr, error) {
 	x, list = padIn(x, list)
 	all := append([]Expr{x}, list...)
 	if slices.ContainsFunc(all, func(e Expr) bool { return e.Type().Kind == schema.Invalid }) {
-		return &Opaque{SQL: (&In{X: x, List: list}).String(), Reason: "a value of the list is not known", Columns: mentioned(all...), Typ: booleanType}, nil
+		return opaque(&In{X: x, List: list}, "a value of the list is not known", booleanType), nil
 	}
 	common, ok, err := b.commonAll(all)
 	if err != nil {
 		return nil, err
 	}
 	if !ok {
-		return nil, &BindError{Class: "DATATYPE_MISMATCH.DATA_DIFF_TYPES", Message: fmt.Sprintf("the values of %s are of types that cannot be compared", &In{X: x, List: list})}
+		return nil, bindError("DATATYPE_MISMATCH.DATA_DIFF_TYPES", "the values of %s are of types that cannot be compared", &In{X: x, List: list})
 	}
 	if common.Kind == schema.Map || common.Kind == schema.Variant {
-		return nil, &BindError{Class: "DATATYPE_MISMATCH.INVALID_ORDERING_TYPE", Message: fmt.Sprintf("values of type %s have no order", common)}
+		return nil, bindError("DATATYPE_MISMATCH.INVALID_ORDERING_TYPE", "values of type %s have no order", common)
 	}
 	for i := range all {
 		if all[i], err = b.cast(all[i], common, false); err != nil {
@@ -402,11 +405,11 @@ func (b *binder) like(e *Like) (Expr, error) {
 		t := (*operand).Type()
 		switch {
 		case t.Kind == schema.String && i == 0 && t.Collation != "" && t.Collation != "UTF8_LCASE":
-			return nil, &BindError{Class: "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", Message: fmt.Sprintf("LIKE does not take strings of the collation %s", t.Collation)}
+			return nil, bindError("DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", "LIKE does not take strings of the collation %s", t.Collation)
 		case t.Kind == schema.String:
 			continue
 		case t.Kind >= schema.Struct && t.Kind <= schema.Map, t.Kind == schema.Interval, t.Kind == schema.Variant:
-			return nil, &BindError{Class: "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", Message: fmt.Sprintf("LIKE takes strings, but %s is %s", *operand, t)}
+			return nil, bindError("DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", "LIKE takes strings, but %s is %s", *operand, t)
 		}
 		if *operand, err = b.cast(*operand, stringType, false); err != nil {
 			return nil, err
@@ -430,7 +433,7 @@ func (b *binder) caseWhen(e *Case) (Expr, error) {
 		switch condition.Type().Kind {
 		case schema.Boolean, schema.Invalid:
 		default:
-			return nil, &BindError{Class: "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", Message: fmt.Sprintf("WHEN takes a boolean, but %s is %s", w.If, condition.Type())}
+			return nil, bindError("DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", "WHEN takes a boolean, but %s is %s", w.If, condition.Type())
 		}
 		then, err := b.bind(w.Then)
 		if err != nil {
@@ -449,14 +452,14 @@ func (b *binder) caseWhen(e *Case) (Expr, error) {
 	}
 	if slices.ContainsFunc(values, func(e Expr) bool { return e.Type().Kind == schema.Invalid }) {
 		out.Typ = schema.Type{}
-		return &Opaque{SQL: e.String(), Reason: "a branch of CASE is not evaluated", Columns: mentioned(out)}, nil
+		return opaque(out, "a branch of CASE is not evaluated", schema.Type{}), nil
 	}
 	common, ok, err := b.commonAll(values)
 	if err != nil {
 		return nil, err
 	}
 	if !ok {
-		return nil, &BindError{Class: "DATATYPE_MISMATCH.DATA_DIFF_TYPES", Message: fmt.Sprintf("the branches of %s have different types", e)}
+		return nil, bindError("DATATYPE_MISMATCH.DATA_DIFF_TYPES", "the branches of %s have different types", e)
 	}
 	out.Typ = common
 	for i := range out.Whens {

@@ -2,7 +2,6 @@ package predicate
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/deltaskip/deltaskip/schema"
 )
@@ -11,7 +10,7 @@ func (b *binder) call(e *Call) (Expr, error) {
 	switch e.Name {
 	case indexName, fieldName, "collate":
 		if len(e.Args) != 2 {
-			return nil, &BindError{Class: "WRONG_NUM_ARGS.WITHOUT_SUGGESTION", Message: fmt.Sprintf("%s takes two arguments", e.Name)}
+			return nil, bindError("WRONG_NUM_ARGS.WITHOUT_SUGGESTION", "%s takes two arguments", e.Name)
 		}
 	}
 	switch e.Name {
@@ -30,7 +29,7 @@ func (b *binder) call(e *Call) (Expr, error) {
 	}
 	fn, known := Lookup(e.Name)
 	if known && fn.Rejected != "" {
-		return nil, &BindError{Class: fn.Rejected, Message: fmt.Sprintf("a filter cannot hold %s", e)}
+		return nil, bindError(fn.Rejected, "a filter cannot hold %s", e)
 	}
 	var unsupported *UnsupportedError
 	if e.Name == "nullif" {
@@ -54,8 +53,8 @@ func (b *binder) call(e *Call) (Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	opaque := func(reason string, t schema.Type) Expr {
-		o := &Opaque{SQL: (&Call{Name: e.Name, Args: args}).String(), Reason: reason, Columns: mentioned(args...), Typ: t}
+	unknown := func(reason string, t schema.Type) Expr {
+		o := opaque(&Call{Name: e.Name, Args: args}, reason, t)
 		if known && fn.NullIn && !fn.Volatile {
 			o.Strict = strict(nil, args...)
 		}
@@ -63,23 +62,23 @@ func (b *binder) call(e *Call) (Expr, error) {
 	}
 	switch {
 	case !known:
-		return opaque("the function "+e.Name+" is not known here", schema.Type{}), nil
+		return unknown("the function "+e.Name+" is not known here", schema.Type{}), nil
 	case unsupported != nil:
-		return opaque(unsupported.Reason, schema.Type{}), nil
+		return unknown(unsupported.Reason, schema.Type{}), nil
 	}
 	var result schema.Type
 	var params []schema.Type
 	if fn.Resolve != nil {
 		params, result, err = fn.Resolve(args)
 		if errors.As(err, &unsupported) {
-			return opaque(unsupported.Reason, result), nil
+			return unknown(unsupported.Reason, result), nil
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
 	if fn.Eval == nil {
-		return opaque(fn.Reason, result), nil
+		return unknown(fn.Reason, result), nil
 	}
 	for i, t := range params {
 		if args[i], err = b.cast(args[i], t, false); err != nil {
@@ -92,7 +91,7 @@ func (b *binder) call(e *Call) (Expr, error) {
 // between binds BETWEEN, two comparisons. Other than these, it does not let a collated column and a constant meet.
 func (b *binder) between(e *Call) (Expr, error) {
 	if len(e.Args) != 3 {
-		return nil, &BindError{Class: "WRONG_NUM_ARGS.WITHOUT_SUGGESTION", Message: "between takes three arguments"}
+		return nil, bindError("WRONG_NUM_ARGS.WITHOUT_SUGGESTION", "between takes three arguments")
 	}
 	bound, err := b.bindAll(e.Args)
 	if err != nil {
@@ -126,12 +125,12 @@ func (b *binder) index(e *Call) (Expr, error) {
 	case schema.Struct:
 		name, ok := i.(*Literal)
 		if !ok || name.Value.Null || name.Value.Type.Kind != schema.String {
-			return nil, &BindError{Class: "INVALID_EXTRACT_FIELD_TYPE", Message: fmt.Sprintf("the field of %s is not named by a constant", x)}
+			return nil, bindError("INVALID_EXTRACT_FIELD_TYPE", "the field of %s is not named by a constant", x)
 		}
 		return b.member(x, name.Value.S)
 	case schema.Array:
 		if k := i.Type().Kind; !integral(k) && k != schema.Void && k != schema.Invalid {
-			return nil, &BindError{Class: "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", Message: fmt.Sprintf("an element of %s is taken by number, not by %s", x, i.Type())}
+			return nil, bindError("DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", "an element of %s is taken by number, not by %s", x, i.Type())
 		}
 		t = t.Nested.Elem
 	case schema.Map:
@@ -139,9 +138,11 @@ func (b *binder) index(e *Call) (Expr, error) {
 	case schema.Invalid, schema.Unknown:
 		t = schema.Type{}
 	default:
-		return nil, &BindError{Class: "INVALID_EXTRACT_BASE_FIELD_TYPE", Message: fmt.Sprintf("%s is a %s and has no elements", x, t)}
+		return nil, bindError("INVALID_EXTRACT_BASE_FIELD_TYPE", "%s is a %s and has no elements", x, t)
 	}
-	return &Opaque{SQL: (&Call{Name: indexName, Args: args}).String(), Reason: "what is inside arrays and maps has no statistics", Columns: mentioned(args...), Strict: strict(nil, x), Typ: t}, nil
+	out := opaque(&Call{Name: indexName, Args: args}, "what is inside arrays and maps has no statistics", t)
+	out.Strict = strict(nil, x)
+	return out, nil
 }
 
 // fieldOf binds (x).f.
@@ -152,7 +153,7 @@ func (b *binder) fieldOf(e *Call) (Expr, error) {
 	}
 	name, ok := e.Args[1].(*Literal)
 	if !ok || name.Value.Null {
-		return nil, &BindError{Class: "INVALID_EXTRACT_FIELD_TYPE", Message: fmt.Sprintf("the field of %s is not named by a constant", x)}
+		return nil, bindError("INVALID_EXTRACT_FIELD_TYPE", "the field of %s is not named by a constant", x)
 	}
 	return b.member(x, name.Value.S)
 }

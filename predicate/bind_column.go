@@ -2,7 +2,6 @@ package predicate
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -13,7 +12,7 @@ import (
 // columns inside.
 func (b *binder) column(e *Column) (Expr, error) {
 	if len(e.Name) == 0 {
-		return nil, &BindError{Class: "UNRESOLVED_COLUMN.WITHOUT_SUGGESTION", Message: "a column has no name"}
+		return nil, bindError("UNRESOLVED_COLUMN.WITHOUT_SUGGESTION", "a column has no name")
 	}
 	c, err := b.table.Lookup(e.Name...)
 	var lookup *schema.LookupError
@@ -66,7 +65,7 @@ func (b *binder) field(x Expr, path []string) (Expr, error) {
 			}
 			i := slices.IndexFunc(fields, func(f *schema.Field) bool { return strings.EqualFold(f.Name, name) })
 			if i < 0 {
-				return nil, &BindError{Class: "FIELD_NOT_FOUND", Message: fmt.Sprintf("%s has no field %s", x, quoteName(name))}
+				return nil, bindError("FIELD_NOT_FOUND", "%s has no field %s", x, quoteName(name))
 			}
 			if t.Kind == schema.Struct {
 				t = fields[i].Type
@@ -74,15 +73,15 @@ func (b *binder) field(x Expr, path []string) (Expr, error) {
 				t = schema.Type{Kind: schema.Array, Nested: &schema.Nested{Elem: fields[i].Type}}
 			}
 		case t.Kind == schema.Array:
-			return nil, &BindError{Class: "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", Message: fmt.Sprintf("an element of %s is taken by number, not by %s", x, quoteName(name))}
+			return nil, bindError("DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", "an element of %s is taken by number, not by %s", x, quoteName(name))
 		case t.Kind == schema.Invalid || t.Kind == schema.Unknown || t.Kind == schema.Variant:
 			t = schema.Type{}
 		default:
-			return nil, &BindError{Class: "INVALID_EXTRACT_BASE_FIELD_TYPE", Message: fmt.Sprintf("%s is a %s and has no fields", x, t)}
+			return nil, bindError("INVALID_EXTRACT_BASE_FIELD_TYPE", "%s is a %s and has no fields", x, t)
 		}
 		x = &Call{Name: fieldName, Args: []Expr{x, &Literal{Value: StringOf(name)}}, Typ: t}
 	}
-	return &Opaque{SQL: x.String(), Reason: "what is inside arrays, maps and variants has no statistics", Columns: mentioned(x), Typ: t}, nil
+	return opaque(x, "what is inside arrays, maps and variants has no statistics", t), nil
 }
 
 // strict appends the columns whose NULL makes one of the expressions NULL.

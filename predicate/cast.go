@@ -59,7 +59,7 @@ func castAllowed(from, to schema.Type) error {
 		(f == schema.Timestamp || f == schema.Date) && t == schema.Boolean:
 		class = "DATATYPE_MISMATCH.CAST_WITH_CONF_SUGGESTION"
 	}
-	return &BindError{Class: class, Message: fmt.Sprintf("a %s cannot be cast to %s", from, to)}
+	return bindError(class, "a %s cannot be cast to %s", from, to)
 }
 
 // CastValue casts a value as Spark's ANSI mode does; env's zone is that of dates, timestamps and their texts. An error is an

@@ -1,7 +1,6 @@
 package predicate
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/deltaskip/deltaskip/schema"
@@ -142,9 +141,9 @@ func collations(list ...Expr) (string, error) {
 			strongest, name = strength, own
 		case strength < strongest || own == name:
 		case strength == collationExplicit:
-			return "", &BindError{Class: "COLLATION_MISMATCH.EXPLICIT", Message: fmt.Sprintf("the collations %s and %s meet", name, own)}
+			return "", bindError("COLLATION_MISMATCH.EXPLICIT", "the collations %s and %s meet", name, own)
 		case strength == collationImplicit:
-			return "", &BindError{Class: "INDETERMINATE_COLLATION_IN_EXPRESSION", Message: fmt.Sprintf("the collations %s and %s meet, and neither is stated by COLLATE", name, own)}
+			return "", bindError("INDETERMINATE_COLLATION_IN_EXPRESSION", "the collations %s and %s meet, and neither is stated by COLLATE", name, own)
 		default:
 			name = max(name, own)
 		}
@@ -166,7 +165,7 @@ func uniformCollation(list []Expr) error {
 		names[e.Type().Collation] = true
 	}
 	if len(names) > 1 {
-		return &BindError{Class: "INDETERMINATE_COLLATION_IN_EXPRESSION", Message: "strings of different collations meet, and none is stated by COLLATE"}
+		return bindError("INDETERMINATE_COLLATION_IN_EXPRESSION", "strings of different collations meet, and none is stated by COLLATE")
 	}
 	return nil
 }
@@ -179,11 +178,11 @@ func (b *binder) collate(e *Call) (Expr, error) {
 	}
 	name, ok := e.Args[1].(*Literal)
 	if !ok || name.Value.Type.Kind != schema.String {
-		return nil, &BindError{Class: "DATATYPE_MISMATCH.NON_FOLDABLE_INPUT", Message: "a collation is named by a constant"}
+		return nil, bindError("DATATYPE_MISMATCH.NON_FOLDABLE_INPUT", "a collation is named by a constant")
 	}
 	collation := strings.ToUpper(name.Value.S)
 	if !knownCollation(collation) {
-		return nil, &BindError{Class: "COLLATION_INVALID_NAME", Message: fmt.Sprintf("there is no collation %s", quoteName(name.Value.S))}
+		return nil, bindError("COLLATION_INVALID_NAME", "there is no collation %s", quoteName(name.Value.S))
 	}
 	switch x.Type().Kind {
 	case schema.String:
@@ -194,7 +193,7 @@ func (b *binder) collate(e *Call) (Expr, error) {
 	case schema.Invalid:
 		return x, nil
 	default:
-		return nil, &BindError{Class: "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", Message: fmt.Sprintf("COLLATE takes a string, but %s is %s", x, x.Type())}
+		return nil, bindError("DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", "COLLATE takes a string, but %s is %s", x, x.Type())
 	}
 	if collation == binaryCollation {
 		collation = ""

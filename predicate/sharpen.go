@@ -175,8 +175,7 @@ func (b *binder) propagate(args []Expr) ([]Expr, error) {
 		}
 		column, isColumn := c.L.(*Column)
 		literal, isLiteral := c.R.(*Literal)
-		// -0.0 and 0.0 are equal, but not the same to every function.
-		if isColumn && isLiteral && len(column.Col.Path) == 1 && !literal.Value.Null && !(literal.Value.Type.Kind <= schema.Double && literal.Value.Type.Kind >= schema.Float && literal.Value.F == 0) {
+		if isColumn && isLiteral && len(column.Col.Path) == 1 && !literal.Value.Null && !isZeroFloat(literal.Value) {
 			constants[column.Col] = literal.Value
 			sources[a] = true
 		}
@@ -195,6 +194,11 @@ func (b *binder) propagate(args []Expr) ([]Expr, error) {
 		}
 	}
 	return out, nil
+}
+
+// isZeroFloat says whether a value is 0.0 or -0.0, which are equal, but not the same to every function.
+func isZeroFloat(v Value) bool {
+	return (v.Type.Kind == schema.Float || v.Type.Kind == schema.Double) && v.F == 0
 }
 
 // substitute puts constants for columns and folds. As in Spark, an error in a comparison is an error of the query, unless a CASE
