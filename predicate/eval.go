@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"math/big"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/deltaskip/deltaskip/schema"
@@ -177,11 +176,16 @@ func evalLike(e *Like, env *Env, row Row) (Value, error) {
 		return Value{}, &UnsupportedError{Reason: "LIKE under a collation is not evaluated"}
 	}
 	text, p := x.S, pattern.S
-	if e.Fold {
-		text, p = strings.ToLower(text), strings.ToLower(p)
+	if !utf8.ValidString(text) || !utf8.ValidString(p) {
+		return Value{}, errInvalidUTF8
 	}
-	if !utf8.ValidString(text) {
-		return Value{}, &UnsupportedError{Reason: "LIKE of a string that is not valid UTF-8 is not evaluated"}
+	if e.Fold {
+		if text, err = lower(text); err != nil {
+			return Value{}, err
+		}
+		if p, err = lower(p); err != nil {
+			return Value{}, err
+		}
 	}
 	tokens, err := parseLike(p, e.Escape)
 	if err != nil {
