@@ -234,6 +234,23 @@ func drawFacts(t *rapid.T, c *schema.Column, f testFile) fileFacts {
 	return facts
 }
 
+// drawLess draws facts that say less.
+func drawLess(t *rapid.T, c *schema.Column, facts fileFacts) fileFacts {
+	switch rapid.IntRange(0, 5).Draw(t, "lost") {
+	case 0:
+		facts.bounded = false
+	case 1:
+		facts.noNull = false
+	case 2:
+		facts.allNull = false
+	case 3:
+		facts.mayNaN = isFloat(c.Type)
+	case 4:
+		widen(t, c, &facts)
+	}
+	return facts
+}
+
 func floor(i, unit int64) int64 {
 	m := i % unit
 	if m < 0 {

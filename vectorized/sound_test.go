@@ -125,20 +125,33 @@ func checkSound(t *rapid.T, group []string) {
 	for i := range files {
 		files[i] = drawFile(t, columns, rapid.IntRange(0, 3).Draw(t, "rows"))
 	}
-	facts := map[*schema.Column]*colstats.Facts{}
+	facts, dull := map[*schema.Column]*colstats.Facts{}, map[*schema.Column]*colstats.Facts{}
 	for _, c := range columns {
-		known := make([]fileFacts, n)
+		known, less := make([]fileFacts, n), make([]fileFacts, n)
 		for i := range known {
 			if i < len(files) {
 				known[i] = drawFacts(t, c, files[i])
+				less[i] = drawLess(t, c, known[i])
 			} else {
-				known[i] = known[i%len(files)]
+				known[i], less[i] = known[i%len(files)], less[i%len(files)]
 			}
 		}
-		facts[c] = makeFacts(t, c, known)
+		facts[c], dull[c] = makeFacts(t, c, known), makeFacts(t, c, less)
 	}
 	kernels, reference := evaluate(t, p, facts, n, false), evaluate(t, p, facts, n, true)
+	blunt := evaluate(t, p, dull, n, false)
+	more, err := Compile(append(reads, drawPredicate(t, columns, env)), Options{Verdicts: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	with := evaluate(t, more, facts, n, false)
 	for i := range n {
+		switch {
+		case kernels.may[i] && !blunt.may[i], kernels.partial[i] && !blunt.partial[i]:
+			t.Fatalf("file %d: less is known, and more is proven", i)
+		case kernels.may[i] && !with.may[i], kernels.partition[i] && !with.partition[i]:
+			t.Fatalf("file %d: another read skips more", i)
+		}
 		if kernels.may[i] != reference.may[i] || kernels.partial[i] != reference.partial[i] || kernels.partition[i] != reference.partition[i] {
 			t.Fatalf("file %d: kernels say %t %t %t, the reference %t %t %t", i, kernels.partition[i], kernels.may[i], kernels.partial[i],
 				reference.partition[i], reference.may[i], reference.partial[i])
