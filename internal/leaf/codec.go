@@ -100,13 +100,12 @@ func readExactly(r io.Reader, dst []byte) error {
 	if err != nil {
 		return decompressed(n, dst, err)
 	}
-	if n, err := r.Read(make([]byte, 1)); n != 0 || err != io.EOF {
-		if n == 0 && err == nil {
-			_, err = io.ReadFull(r, make([]byte, 1))
-		}
-		if err != io.EOF {
-			return corrupt("a page longer than the %d bytes that the header says", len(dst))
-		}
+	n, err = io.ReadFull(r, make([]byte, 1))
+	if n > 0 {
+		return corrupt("a page longer than the %d bytes that the header says", len(dst))
+	}
+	if err != io.EOF {
+		return decompressed(len(dst), dst, err)
 	}
 	return nil
 }
