@@ -18,7 +18,7 @@ type node struct {
 	args    []*node
 	columns []int // the demands that the expression depends on, ascending
 	ranged  []int // those of them whose bounds count, and not only their NULLs
-	size    int   // nodes of the expression
+	size    int   // nodes of the expression, a list of constants being one
 	opaque  bool  // something inside cannot be evaluated
 
 	column int    // of a Column: its demand
@@ -30,9 +30,8 @@ type node struct {
 	step  predicate.Expr
 	holes []hole
 
-	list     []predicate.Value // of an In: its constants, ascending, if listed
-	listed   bool              // all members of an In are constants of an ordered type
-	listNull bool              // NULL is among them
+	list     []predicate.Value // of an In: its constants, ascending if their type is ordered; args holds X and the other members
+	listNull bool              // NULL is among the constants
 
 	like *likePattern // of a Like or startswith with a constant pattern
 
@@ -381,33 +380,46 @@ func selfCompare(op predicate.CompareOp, a *span) tri {
 	return triIf(!a.empty, canFalse) | triIf(a.null, canNull)
 }
 
+// in is the OR of the equalities with the constants of a list and with its other members.
 func (ev *evaluator) in(n *node) tri {
 	x := ev.span(n.args[0])
-	if !n.listed {
-		r := tri(0)
-		for i, a := range n.args[1:] {
-			member := ev.span(a)
-			eq := tri(unknown)
-			if t := n.args[0].typ(); !domainOf(t).unordered {
-				eq = compare(predicate.EQ, t, &x, &member)
-			} else {
-				eq = triIf(!x.empty && !member.empty, canTrue|canFalse) | triIf(x.null || member.null, canNull)
-			}
-			if i == 0 {
-				r = eq
-			} else {
-				r = r.or(eq)
-			}
+	t := n.args[0].typ()
+	ordered := !domainOf(t).unordered
+	equal := func(member *span) tri {
+		if ordered {
+			return compare(predicate.EQ, t, &x, member)
 		}
-		return r
+		return triIf(!x.empty && !member.empty, canTrue|canFalse) | triIf(x.null || member.null, canNull)
 	}
+	var r tri
+	switch {
+	case len(n.list) > 0 && ordered:
+		r = n.inConstants(&x)
+	case len(n.list) > 0:
+		r = equal(&span{null: n.listNull})
+	case n.listNull:
+		r = equal(&span{null: true, empty: true})
+	}
+	for i, a := range n.args[1:] {
+		member := ev.span(a)
+		if eq := equal(&member); i == 0 && len(n.list) == 0 && !n.listNull {
+			r = eq
+		} else {
+			r = r.or(eq)
+		}
+	}
+	return r
+}
+
+// inConstants looks a range up in the sorted constants of a list.
+func (n *node) inConstants(x *span) tri {
 	r := triIf(x.null, canNull)
 	if x.empty {
 		return r
 	}
-	hit, miss := withinList(n.list, &x)
+	hit, miss := withinList(n.list, x)
 	if x.nan {
-		if k := len(n.list); k > 0 && math.IsNaN(n.list[k-1].F) {
+		if math.IsNaN(n.list[len(n.list)-1].F) {
 			hit = true
 		} else {
 			miss = true

@@ -1,8 +1,10 @@
 package vectorized
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"math/bits"
 	"slices"
 
@@ -33,9 +35,11 @@ type run struct {
 	n         int // files of the batch
 	lo, hi    int // files of the chunk; lo is a multiple of 64
 	files     [chunkWords]uint64
-	spare     [chunkWords]uint64 // of whichever leaf is at work
-	registers []register         // by plan node
+	spare     [2 * chunkWords]uint64 // of whichever leaf is at work
+	registers []register             // by plan node
 	ev        evaluator
+	memo      map[string]bool // answers by scalar node and partition tuple
+	key       []byte
 }
 
 // A register holds a plan node's answers for the chunk.
@@ -57,6 +61,9 @@ func (r *run) start(p *Program, b *colstats.Batch) error {
 
 // begin makes a run ready for n files whose facts are in r.facts.
 func (r *run) begin(p *Program, n int) error {
+	if r.p != p {
+		clear(r.memo)
+	}
 	r.p, r.n, r.lo, r.hi = p, n, 0, 0
 	for i, f := range r.facts {
 		if err := checkFacts(f, p.layout.Demands[i].Column, p.types[i], n); err != nil {
@@ -209,7 +216,7 @@ func (r *run) scalar(n *planNode, dst, todo []uint64, lo int) {
 		for ; word != 0; word &= word - 1 {
 			i := bits.TrailingZeros64(word)
 			bit := uint64(1) << i
-			if r.ask(n, lo+w*64+i) {
+			if r.recall(n, lo+w*64+i) {
 				dst[w] |= bit
 			} else {
 				dst[w] &^= bit
@@ -220,10 +227,66 @@ func (r *run) scalar(n *planNode, dst, todo []uint64, lo int) {
 
 // ask evaluates the expression of a scalar node for one file.
 func (r *run) ask(n *planNode, file int) bool {
+	r.load(n, file)
+	return r.ev.tri(n.expr)&n.bit != 0
+}
+
+func (r *run) load(n *planNode, file int) {
 	for _, c := range n.expr.columns {
 		r.ev.columns[c] = spanOf(r.facts[c], file)
 	}
-	return r.ev.tri(n.expr)&n.bit != 0
+}
+
+// maxMemo bounds the partition tuples whose answers are remembered.
+const maxMemo = 1 << 12
+
+// recall is ask. It evaluates a predicate of partition columns once for each tuple of their values.
+func (r *run) recall(n *planNode, file int) bool {
+	if n.memo == 0 {
+		return r.ask(n, file)
+	}
+	r.load(n, file)
+	key := append(r.key[:0], n.memo)
+	for _, c := range n.expr.columns {
+		s := &r.ev.columns[c]
+		if !s.empty && !s.exact {
+			return r.ev.tri(n.expr)&n.bit != 0
+		}
+		key = appendKey(key, s)
+	}
+	r.key = key
+	answer, ok := r.memo[string(key)]
+	if !ok {
+		failed := r.ev.failed
+		r.ev.failed = false
+		answer = r.ev.tri(n.expr)&n.bit != 0
+		if r.ev.failed { // is to be found out again, file by file
+			return answer
+		}
+		r.ev.failed = failed
+		if r.memo == nil {
+			r.memo = map[string]bool{}
+		} else if len(r.memo) >= maxMemo {
+			clear(r.memo)
+		}
+		r.memo[string(key)] = answer
+	}
+	return answer
+}
+
+// appendKey appends what tells exact spans of one type apart.
+func appendKey(key []byte, s *span) []byte {
+	if s.empty {
+		return append(key, byte(b2u(s.null)))
+	}
+	v := &s.lo
+	key = append(key, 2+byte(b2u(s.null)))
+	key = binary.LittleEndian.AppendUint64(key, uint64(v.I))
+	key = binary.LittleEndian.AppendUint64(key, math.Float64bits(v.F))
+	key = binary.LittleEndian.AppendUint64(key, uint64(v.D.HighBits()))
+	key = binary.LittleEndian.AppendUint64(key, v.D.LowBits())
+	key = binary.LittleEndian.AppendUint32(key, uint32(len(v.S)))
+	return append(key, v.S...)
 }
 
 // reference answers plan node id for one file without kernels.

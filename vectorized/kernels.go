@@ -2,6 +2,7 @@ package vectorized
 
 import (
 	"cmp"
+	"encoding/binary"
 	"math/bits"
 
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
@@ -17,7 +18,7 @@ import (
 // lessThan sets the bits of the values that are less than lit. dst must hold (len(values)+63)/64 words. A NaN is less
 // than nothing, and lit is never NaN: see isNumber.
 func lessThan[T cmp.Ordered](dst []uint64, values []T, lit T) {
-	w := 0
+	w := lessThanFast(dst, values, lit)
 	for ; w < len(values)/64; w++ {
 		chunk := (*[64]T)(values[w*64:])
 		var less uint64
@@ -65,14 +66,29 @@ func lessThanDecimal(dst []uint64, values []decimal128.Num, lit decimal128.Num) 
 }
 
 // lessThanString is lessThan for strings in byte order. Value i is data[offsets[i]:offsets[i+1]].
+//
+// The first eight bytes, as a number, decide most comparisons. Where they are equal, zero bytes standing in for those
+// that a string does not have, a lit of up to eight bytes is greater iff it is longer.
 func lessThanString(dst []uint64, offsets []int32, data []byte, lit string) {
+	var head [8]byte
+	copy(head[:], lit)
+	key := binary.BigEndian.Uint64(head[:])
 	n := len(offsets) - 1
 	for w := range (n + 63) / 64 {
 		var less uint64
 		first := w * 64
 		for i := range min(64, n-first) {
-			v := data[offsets[first+i]:offsets[first+i+1]]
-			less |= b2u(string(v) < lit) << (i & 63)
+			from, to := int(offsets[first+i]), int(offsets[first+i+1])
+			var yes bool
+			if from+8 > len(data) {
+				yes = string(data[from:to]) < lit
+			} else {
+				k := binary.BigEndian.Uint64(data[from:]) &^ (^uint64(0) >> (8 * (to - from)))
+				if yes = k < key || k == key && to-from < len(lit); k == key && len(lit) > 8 {
+					yes = string(data[from:to]) < lit
+				}
+			}
+			less |= b2u(yes) << (i & 63)
 		}
 		dst[w] = less
 	}

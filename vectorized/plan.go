@@ -25,6 +25,7 @@ type planNode struct {
 	expr *node // of planScalar and planPair
 	bit  tri
 	pair pairTest
+	memo byte // of planScalar over partition columns: its number, from 1 on; 0 remembers nothing
 
 	cost   int
 	shared bool // used more than once
@@ -53,6 +54,7 @@ type compiler struct {
 	plans   map[planKey]int32
 	nodes   []planNode
 	byKey   map[string]int32
+	memos   int
 	ev      evaluator // columns are set as needed
 }
 
@@ -245,7 +247,7 @@ func (c *compiler) agreement(terms []term, yes tri, given *premise) int32 {
 		n := t.nodes[0]
 		ids = append(ids, c.plan(n, yes, given))
 		for _, column := range n.columns {
-			if v, ok := given.point(c, column); ok && len(n.columns) > 1 {
+			if v, ok := given.point(c, column); ok {
 				n = c.substitute(n, column, &predicate.Literal{Value: v})
 			}
 		}
@@ -257,10 +259,13 @@ func (c *compiler) agreement(terms []term, yes tri, given *premise) int32 {
 	return c.all(ids...)
 }
 
+// maxTransfer bounds the terms among which equalities pass on what is known.
+const maxTransfer = 64
+
 // transfer plans what an equality `a = x`, x being a column or a cast of one, tells of x by what other terms say of a.
 func (c *compiler) transfer(n *node, terms []term, yes tri) (ids []int32) {
 	e, ok := n.expr.(*predicate.Compare)
-	if !ok || e.Op != predicate.EQ || yes != canTrue {
+	if !ok || e.Op != predicate.EQ || yes != canTrue || len(terms) > maxTransfer {
 		return nil
 	}
 	for i, side := range n.args {
@@ -387,15 +392,55 @@ func (n *node) flatten(dst []*node) []*node {
 	return dst
 }
 
+// stepOf returns the step of an expression over one column, or nil where making one is too much work.
 func (c *compiler) stepOf(n *node) *step {
 	s, ok := c.stepsOf[n]
-	if !ok {
+	if ok {
+		return s
+	}
+	switch n.expr.(type) {
+	case *predicate.Not:
+		if s = c.stepOf(n.args[0]); s != nil {
+			s = c.merge(s, s, func(a, _ tri) tri { return a.not() })
+		}
+	case *predicate.And:
+		s = c.mergeAll(n.args, canTrue, tri.and)
+	case *predicate.Or:
+		s = c.mergeAll(n.args, canFalse, tri.or)
+	default:
 		if s = c.makeStep(n); s != nil {
 			s = c.intern(s)
 		}
-		c.stepsOf[n] = s
 	}
+	c.stepsOf[n] = s
 	return s
+}
+
+// mergeAll merges the steps of expressions of which each has one column, the same, or none.
+func (c *compiler) mergeAll(args []*node, neutral tri, f func(a, b tri) tri) *step {
+	var steps []*step
+	constants := neutral
+	for _, a := range args {
+		if len(a.columns) == 0 {
+			constants = f(constants, c.ev.tri(a))
+			continue
+		}
+		s := c.stepOf(a)
+		if s == nil {
+			return nil
+		}
+		steps = append(steps, s)
+	}
+	for len(steps) > 1 { // in pairs, so that long lists stay short of quadratic
+		for i := range len(steps) / 2 {
+			steps[i] = c.merge(steps[2*i], steps[2*i+1], f)
+		}
+		if n := len(steps); n%2 == 1 {
+			steps[n/2] = steps[n-1]
+		}
+		steps = steps[:(len(steps)+1)/2]
+	}
+	return c.merge(steps[0], steps[0], func(a, _ tri) tri { return f(a, constants) })
 }
 
 // askStep plans a question to a step.
@@ -430,7 +475,13 @@ func (c *compiler) askStep(s *step, bit tri, given *premise) int32 {
 
 func (c *compiler) planScalar(n *node, bit tri) int32 {
 	return c.place(fmt.Sprintf("scalar %p %d", n, bit), func() planNode {
-		return planNode{kind: planScalar, expr: n, bit: bit, cost: 1000 * n.size}
+		p := planNode{kind: planScalar, expr: n, bit: bit, cost: 1000 * n.size}
+		data := slices.ContainsFunc(n.columns, func(i int) bool { return !c.demands[i].Column.Partition })
+		if !data && c.memos < 255 {
+			c.memos++
+			p.memo = byte(c.memos)
+		}
+		return p
 	})
 }
 
@@ -450,8 +501,8 @@ func (c *compiler) planPair(n *node, op predicate.CompareOp, bit tri) (int32, bo
 // node prepares an expression; equal ones share a node.
 func (c *compiler) node(e predicate.Expr, env *predicate.Env) *node {
 	var args []*node
-	for _, child := range e.Children() {
-		args = append(args, c.node(child, env))
+	for _, arg := range arguments(e) {
+		args = append(args, c.node(arg, env))
 	}
 	n := &node{expr: e, env: env, args: args}
 	var detail string // what tells e from other expressions of its type with the same arguments
@@ -473,6 +524,14 @@ func (c *compiler) node(e predicate.Expr, env *predicate.Env) *node {
 		detail = fmt.Sprintf("%p", e)
 	case *predicate.Compare:
 		detail = e.Op.String()
+	case *predicate.In:
+		var b strings.Builder
+		for _, member := range e.List {
+			if l, ok := member.(*predicate.Literal); ok {
+				b.WriteString(valueKey(l.Value))
+			}
+		}
+		detail = b.String()
 	case *predicate.Arith:
 		detail = fmt.Sprintf("%v %t %d", e.Op, e.Try, c.envID(env))
 	case *predicate.Cast:

@@ -16,7 +16,7 @@ type premise struct {
 
 // with also demands that s answer yes.
 func (g *premise) with(c *compiler, s *step, yes tri) *premise {
-	allows := c.mapStep(s, func(a tri) tri { return triIf(a&yes != 0, canTrue) | triIf(a&yes == 0, canFalse) })
+	allows := c.merge(s, s, func(a, _ tri) tri { return triIf(a&yes != 0, canTrue) | triIf(a&yes == 0, canFalse) })
 	r := &premise{}
 	if g != nil {
 		r.steps = slices.Clone(g.steps)

@@ -17,7 +17,7 @@ func (n *node) prepare() {
 	case *predicate.Compare:
 		n.dig()
 	case *predicate.In:
-		n.prepareIn()
+		n.prepareIn(e)
 	case *predicate.Case:
 		n.prepareCase(e)
 	case *predicate.Like:
@@ -40,7 +40,22 @@ func (n *node) prepare() {
 	}
 }
 
-// withArgs returns e with other arguments, in the order of its Children. It is not for leaves, AND and OR.
+// arguments are the children of an expression that become nodes: all but the constants of a list.
+func arguments(e predicate.Expr) []predicate.Expr {
+	in, ok := e.(*predicate.In)
+	if !ok {
+		return e.Children()
+	}
+	args := []predicate.Expr{in.X}
+	for _, member := range in.List {
+		if _, ok := member.(*predicate.Literal); !ok {
+			args = append(args, member)
+		}
+	}
+	return args
+}
+
+// withArgs returns e with other arguments, in their order. It is not for leaves, AND and OR.
 func withArgs(e predicate.Expr, args []predicate.Expr) predicate.Expr {
 	switch e := e.(type) {
 	case *predicate.Compare:
@@ -50,7 +65,13 @@ func withArgs(e predicate.Expr, args []predicate.Expr) predicate.Expr {
 	case *predicate.IsNull:
 		return &predicate.IsNull{X: args[0]}
 	case *predicate.In:
-		return &predicate.In{X: args[0], List: args[1:]}
+		r := &predicate.In{X: args[0], List: slices.Clone(args[1:])}
+		for _, member := range e.List {
+			if _, ok := member.(*predicate.Literal); ok {
+				r.List = append(r.List, member)
+			}
+		}
+		return r
 	case *predicate.Like:
 		return &predicate.Like{X: args[0], Pattern: args[1], Escape: e.Escape, Fold: e.Fold}
 	case *predicate.Arith:
@@ -93,26 +114,22 @@ func (n *node) dig() {
 	}
 }
 
-func (n *node) prepareIn() {
+func (n *node) prepareIn(e *predicate.In) {
 	n.dig()
-	if domainOf(n.args[0].typ()).unordered {
-		return
-	}
-	for _, a := range n.args[1:] {
-		l, ok := a.expr.(*predicate.Literal)
+	for _, member := range e.List {
+		l, ok := member.(*predicate.Literal)
 		switch {
 		case !ok:
-			n.list = nil
-			return
 		case l.Value.Null:
 			n.listNull = true
 		default:
 			n.list = append(n.list, l.Value)
 		}
 	}
-	n.listed = true
-	slices.SortFunc(n.list, predicate.Value.Compare)
-	n.list = slices.CompactFunc(n.list, func(a, b predicate.Value) bool { return a.Compare(b) == 0 })
+	if !domainOf(n.args[0].typ()).unordered {
+		slices.SortFunc(n.list, predicate.Value.Compare)
+		n.list = slices.CompactFunc(n.list, sameOrder)
+	}
 }
 
 func (n *node) prepareCase(e *predicate.Case) {

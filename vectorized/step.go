@@ -81,11 +81,6 @@ func (c *compiler) merge(a, b *step, f func(a, b tri) tri) *step {
 	return c.intern(r)
 }
 
-// mapStep makes the step whose answers are f of those of s.
-func (c *compiler) mapStep(s *step, f func(tri) tri) *step {
-	return c.merge(s, s, func(a, _ tri) tri { return f(a) })
-}
-
 // intern returns the step that equals s, which is s if there is none yet.
 func (c *compiler) intern(s *step) *step {
 	key := fmt.Appendf(nil, "%d %d %v", s.column, s.null, s.answers)

@@ -87,7 +87,7 @@ type firstOf struct {
 func (p *Program) first(b *colstats.Batch) (f firstOf, err error) {
 	defer recoverTo(&err)
 	s := scratches.Get().(*Scratch)
-	defer scratches.Put(s)
+	defer s.put()
 	r := &s.run
 	if err := r.start(p, b); err != nil {
 		return firstOf{}, err
@@ -144,7 +144,7 @@ func (p *Program) Scan(ctx context.Context, src iter.Seq2[*colstats.Batch, error
 		s := scratches.Get().(*Scratch)
 		result, err := p.Eval(b, s)
 		if err != nil {
-			scratches.Put(s)
+			s.put()
 			return evaluated{}, err
 		}
 		b.Retain()
@@ -152,7 +152,7 @@ func (p *Program) Scan(ctx context.Context, src iter.Seq2[*colstats.Batch, error
 	}
 	done := func(e evaluated) {
 		e.batch.Release()
-		scratches.Put(e.s)
+		e.s.put()
 	}
 	var stats Stats
 	for e, err := range each(ctx, p.workers(), src, evaluate, done) {
@@ -171,6 +171,12 @@ func (p *Program) Scan(ctx context.Context, src iter.Seq2[*colstats.Batch, error
 
 // scratches are for evaluations whose caller brings none.
 var scratches = sync.Pool{New: func() any { return new(Scratch) }}
+
+// put gives s back, without a hold on the batch it worked on.
+func (s *Scratch) put() {
+	clear(s.run.facts)
+	scratches.Put(s)
+}
 
 func (p *Program) workers() int {
 	if p.options.Workers > 0 {

@@ -80,12 +80,12 @@ func floatEdges[T float32 | float64](at []predicate.Value) numberEdges[T] {
 	return e
 }
 
-// run sets the bits of the files lo … hi-1 that may give the answer. lo is a multiple of 64; dst holds their words, and
-// spare may hold as many.
+// run sets the bits of the files lo … hi-1 that may give the answer. lo is a multiple of 64; dst holds their words, of
+// which there are no more than a chunk has. spare holds two chunks' words.
 func (q *test) run(dst, spare []uint64, f *colstats.Facts, lo, hi int) {
 	bounded := window(boundedOf(f), lo, hi)
 	if q.bounds && bounded != nil {
-		q.within(dst, spare[:len(dst)], f, lo, hi)
+		q.within(dst, spare, f, lo, hi)
 		for i := range dst {
 			if q.anywhere {
 				dst[i] |= ^bounded[i]
@@ -118,40 +118,33 @@ func (q *test) run(dst, spare []uint64, f *colstats.Facts, lo, hi int) {
 }
 
 // within sets the bits of the files between whose bounds the answer may hold.
-func (q *test) within(dst, more []uint64, f *colstats.Facts, lo, hi int) {
-	switch q.edges.len() {
-	case 0:
-		fill(dst, q.start)
-	case 1:
-		if q.start {
-			q.edges.less(dst, f.Lower, lo, hi, 0)
-		} else {
-			q.edges.less(dst, f.Upper, lo, hi, 0)
-			for i := range dst {
-				dst[i] = ^dst[i]
-			}
-		}
-	case 2:
-		if q.start { // below the first edge, or from the second on
-			q.edges.less(dst, f.Lower, lo, hi, 0)
-			q.edges.less(more, f.Upper, lo, hi, 1)
-			for i := range dst {
-				dst[i] |= ^more[i]
-			}
-		} else { // from the first edge to the second
-			q.edges.less(dst, f.Lower, lo, hi, 1)
-			q.edges.less(more, f.Upper, lo, hi, 0)
-			for i := range dst {
-				dst[i] &^= more[i]
-			}
-		}
-	default:
+func (q *test) within(dst, spare []uint64, f *colstats.Facts, lo, hi int) {
+	n := q.edges.len()
+	if n > q.edges.few() {
 		q.edges.crosses(dst, f.Lower, f.Upper, lo, hi, q.start)
+	} else {
+		// The answer holds from edge i-1 to edge i, for every second i. What has no edge on one side has no end there.
+		fill(dst, false)
+		under, over := spare[:len(dst)], spare[chunkWords:][:len(dst)]
+		for i := int(1 - b2u(q.start)); i <= n; i += 2 {
+			fill(under, true)
+			fill(over, false)
+			if i < n {
+				q.edges.less(under, f.Lower, lo, hi, i)
+			}
+			if i > 0 {
+				q.edges.less(over, f.Upper, lo, hi, i-1)
+			}
+			for w := range dst {
+				dst[w] |= under[w] &^ over[w]
+			}
+		}
 	}
 	if q.numbersOnly { // bounds of NaN: all values are NaN
-		q.edges.number(more, f.Lower, lo, hi)
-		for i := range dst {
-			dst[i] &= more[i]
+		under := spare[:len(dst)]
+		q.edges.number(under, f.Lower, lo, hi)
+		for w := range dst {
+			dst[w] &= under[w]
 		}
 	}
 }
@@ -169,6 +162,7 @@ func (q *test) cost() int {
 // that type over the files lo … hi-1 of Arrow arrays.
 type edges interface {
 	len() int
+	few() int // up to so many edges are faster one by one than by crosses
 	less(dst []uint64, bounds arrow.Array, lo, hi, edge int)
 	crosses(dst []uint64, lower, upper arrow.Array, lo, hi int, start bool)
 	number(dst []uint64, bounds arrow.Array, lo, hi int)
@@ -188,6 +182,7 @@ func values[T arrow.FixedWidthType](a arrow.Array, lo, hi int) []T {
 }
 
 func (e fixedEdges[T]) len() int { return len(e) }
+func (fixedEdges[T]) few() int   { return 16 }
 
 func (e fixedEdges[T]) less(dst []uint64, bounds arrow.Array, lo, hi, edge int) {
 	lessThan(dst, values[T](bounds, lo, hi), e[edge])
@@ -204,6 +199,7 @@ func (e fixedEdges[T]) lessOther(dst []uint64, a, b arrow.Array, lo, hi int) {
 func (fixedEdges[T]) number(dst []uint64, _ arrow.Array, lo, hi int) { fill(dst, true) }
 
 func (e numberEdges[T]) len() int { return len(e) }
+func (numberEdges[T]) few() int   { return 16 }
 
 func (e numberEdges[T]) less(dst []uint64, bounds arrow.Array, lo, hi, edge int) {
 	lessThan(dst, values[T](bounds, lo, hi), e[edge])
@@ -222,6 +218,7 @@ func (numberEdges[T]) number(dst []uint64, bounds arrow.Array, lo, hi int) {
 }
 
 func (e decimalEdges) len() int { return len(e) }
+func (decimalEdges) few() int   { return 6 }
 
 func (e decimalEdges) less(dst []uint64, bounds arrow.Array, lo, hi, edge int) {
 	lessThanDecimal(dst, values[decimal128.Num](bounds, lo, hi), e[edge])
@@ -250,6 +247,7 @@ func texts(a arrow.Array, lo, hi int) (offsets []int32, data []byte) {
 }
 
 func (e stringEdges) len() int { return len(e) }
+func (stringEdges) few() int   { return 4 }
 
 func (e stringEdges) less(dst []uint64, bounds arrow.Array, lo, hi, edge int) {
 	offsets, data := texts(bounds, lo, hi)
@@ -273,6 +271,7 @@ func (stringEdges) lessOther(dst []uint64, a, b arrow.Array, lo, hi int) {
 func (stringEdges) number(dst []uint64, _ arrow.Array, lo, hi int) { fill(dst, true) }
 
 func (e boolEdges) len() int { return int(e) }
+func (boolEdges) few() int   { return 1 }
 
 func (boolEdges) less(dst []uint64, bounds arrow.Array, lo, hi, _ int) {
 	d := bounds.Data()
