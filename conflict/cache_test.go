@@ -8,7 +8,9 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
+	"github.com/deltaskip/deltaskip/colstats"
 	"github.com/deltaskip/deltaskip/deltalog"
 	"github.com/deltaskip/deltaskip/logstore/storetest"
 )
@@ -231,4 +233,25 @@ func FuzzWinner(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestSharedWinnersAreReadByEachCheckersRules has checkers with different zones share a cache: a partition value without a
+// zone means another time to each of them.
+func TestSharedWinnersAreReadByEachCheckersRules(t *testing.T) {
+	m := strings.Replace(metadataLine(`{"type":"struct","fields":[{"name":"id","type":"long","nullable":true,"metadata":{}},{"name":"p","type":"timestamp","nullable":true,"metadata":{}}]}`),
+		`"partitionColumns":[]`, `"partitionColumns":["p"]`, 1)
+	log := logOf(t, 2, []string{strings.Replace(add("w"), `"partitionValues":{}`, `"partitionValues":{"p":"2024-01-01 12:00:00"}`, 1)})
+	mem := checkedAllocator(t)
+	cache := NewWinnerCache(0)
+	t.Cleanup(cache.Close)
+	for name, tt := range map[string]struct {
+		zone *time.Location
+		want Outcome
+	}{"UTC": {nil, Conflicting}, "two hours east": {time.FixedZone("east", 7200), Clear}, "unknown": {colstats.UnknownZone, Conflicting}} {
+		c := checker(t, log, Options{Mode: Stats, Table: "t", Cache: cache, Memory: mem, PartitionZone: tt.zone})
+		txn := race{table: m, loser: []string{remove("f")}, reads: func(txn *Transaction) { txn.Reads = []Read{{SQL: "p = TIMESTAMP '2024-01-01 12:00:00'"}} }}.transaction(t)
+		if r, err := c.Check(context.Background(), txn, Newest); err != nil || r.Outcome != tt.want {
+			t.Errorf("%s: %v, %v; want %v", name, r.Outcome, err, tt.want)
+		}
+	}
 }

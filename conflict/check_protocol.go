@@ -25,22 +25,29 @@ func checkProtocol(c *candidate, w *winner) error {
 	if unknown := missingFrom(c.known, w.Protocol); len(unknown) > 0 {
 		return c.featureConflict(w, UnsupportedFeature, FeatureUnknown, unknown[0])
 	}
+	if own != nil && w.Version == 0 {
+		return c.tableCreated(w)
+	}
 	if own != nil {
-		reason := ProtocolChangeBoth
-		if w.Version == 0 {
-			reason = TableCreated
-		}
-		f := c.conflict(w, ProtocolChanged, reason)
-		if m := first[*action.Metadata](c.actions); reason == TableCreated && m != nil && w.Metadata != nil {
-			f.Metadata = tableDifferences(m, w.Metadata)
-		}
-		return f
+		return c.conflict(w, ProtocolChanged, ProtocolChangeBoth)
 	}
 	if removed := missingFrom(supported(w.Protocol), c.txn.Protocol); len(removed) > 0 {
 		return c.featureConflict(w, ProtocolChanged, FeatureRemoved, removed[0])
 	}
 	c.protocol = w.Protocol
 	return nil
+}
+
+// tableCreated is the conflict of two transactions that create one table. What differs between the tables is told, apart
+// from what always does.
+func (c *candidate) tableCreated(w *winner) error {
+	f := c.conflict(w, ProtocolChanged, TableCreated)
+	if own := first[*action.Metadata](c.actions); own != nil && w.Metadata != nil {
+		f.Metadata = slices.DeleteFunc(tableDifferences(own, w.Metadata), func(d Difference) bool {
+			return d.Field == "id" || d.Field == "createdTime"
+		})
+	}
+	return f
 }
 
 // checkAddedFeatures looks for a feature of the winner's that binds writers by being supported. It runs after checkMetadata,

@@ -290,9 +290,10 @@ func TestProtocolChecks(t *testing.T) {
 func TestLostCreation(t *testing.T) {
 	txn := &Transaction{ReadVersion: -1, Actions: parse(t, basicProtocol, table())}
 	for other, says := range map[string]string{
-		table():                   "version 0 already exists.",
+		table():                   "version 0 already exists, with the same schema, partitioning and properties.",
 		table("delta.x=1"):        `which differs in delta.x: unset, now "1"`,
 		metadataLine("{\"a\":1}"): "which differs in schemaString",
+		strings.Replace(table(), `"id":"t"`, `"id":"other"`, 1): "with the same schema",
 	} {
 		log := logOf(t, 0, []string{basicProtocol, other, add("b")})
 		result, err := checker(t, log, Options{}).Check(context.Background(), txn, Newest)

@@ -223,7 +223,7 @@ func TestRacersWhoCreateATable(t *testing.T) {
 	if got, err := c.Commit(context.Background(), create(table())); err != nil || got.Version != 0 {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	if _, err := c.Commit(context.Background(), create(table())); !errors.Is(err, ProtocolChanged) || !strings.Contains(err.Error(), "version 0 already exists.") {
+	if _, err := c.Commit(context.Background(), create(table())); !errors.Is(err, ProtocolChanged) || !strings.Contains(err.Error(), "version 0 already exists, with the same schema") {
 		t.Errorf("%v", err)
 	}
 	if _, err := c.Commit(context.Background(), create(table("delta.x=1"))); !strings.Contains(err.Error(), "delta.x") {

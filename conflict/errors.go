@@ -202,7 +202,11 @@ func (c *Conflict) what() string {
 		return fmt.Sprintf("the metadata of %s was changed by a concurrent update%s.", table, c.differences())
 	case ProtocolChanged, UnsupportedFeature:
 		if c.Reason == TableCreated {
-			return fmt.Sprintf("another writer created %s: version 0 already exists%s.", table, c.differences())
+			same := c.differences()
+			if same == "" {
+				same = ", with the same schema, partitioning and properties"
+			}
+			return fmt.Sprintf("another writer created %s: version 0 already exists%s.", table, same)
 		}
 		return fmt.Sprintf("the protocol version of %s was changed by a concurrent update%s.", table, c.featurePart())
 	}

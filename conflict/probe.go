@@ -33,22 +33,19 @@ type question struct {
 	loose int // the first read that every file may match, so that no batch need be decoded; -1 if there is none
 }
 
-func newQuestion(reads []*predicate.Predicate, o vectorized.Options) (*question, error) {
+func (c *Checker) newQuestion(reads []*predicate.Predicate) (*question, error) {
+	o := vectorized.Options{Workers: c.o.Workers}
 	program, err := vectorized.Compile(reads, o)
 	if err != nil {
 		return nil, err
 	}
-	return ask(program, reads, o), nil
-}
-
-func ask(program *vectorized.Program, reads []*predicate.Predicate, o vectorized.Options) *question {
-	q := &question{Program: program, key: keyOf(program.Layout()), loose: -1}
+	q := &question{Program: program, key: keyOf(program.Layout(), c.colstats()), loose: -1}
 	for i := 0; program.MatchesAll() && q.loose < 0 && i < len(reads); i++ {
 		if one, err := vectorized.Compile(reads[i:i+1], o); err == nil && one.MatchesAll() {
 			q.loose = i
 		}
 	}
-	return q
+	return q, nil
 }
 
 // newProbe binds reads to a table's metadata. Reads that cannot be bound don't fail it, they make it ask for less.
@@ -75,12 +72,11 @@ func (c *Checker) newProbe(reads []Read, env predicate.Env, m *action.Metadata) 
 		}
 		bound, partitions = append(bound, whole), append(partitions, partition)
 	}
-	o := vectorized.Options{Workers: c.o.Workers}
 	if p.failure == nil && c.o.Mode != Off {
 		p.bound = bound
-		p.stats, p.failure = newQuestion(bound, o)
+		p.stats, p.failure = c.newQuestion(bound)
 	}
-	p.off, _ = newQuestion(partitions, o) // without it every file counts
+	p.off, _ = c.newQuestion(partitions) // without it every file counts
 	return p
 }
 

@@ -31,18 +31,21 @@ type decoded struct {
 	batches []*colstats.Batch
 }
 
-// A layoutKey tells layouts apart: columns are named by their paths in a table, which the key keeps alive.
+// A layoutKey tells apart what files can be decoded to: columns are named by their paths in a table, which the key keeps
+// alive, and checkers that share a winner may read statistics by different rules.
 type layoutKey struct {
-	table   *schema.Table
-	demands string
+	table         *schema.Table
+	demands       string
+	zone          *time.Location
+	maxStatsBytes int
 }
 
-func keyOf(layout *colstats.Layout) layoutKey {
+func keyOf(layout *colstats.Layout, o colstats.Options) layoutKey {
 	var b strings.Builder
 	for _, d := range layout.Demands {
 		fmt.Fprintf(&b, "%q %t %t\n", d.Column.Path, d.Bounds, d.Nulls)
 	}
-	return layoutKey{layout.Table, b.String()}
+	return layoutKey{layout.Table, b.String(), o.Zone, o.MaxStatsBytes}
 }
 
 func newWinner(c *deltalog.Commit) *winner {
