@@ -6,9 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"runtime"
+	"slices"
 
 	"github.com/deltaskip/deltaskip/action"
 	"github.com/deltaskip/deltaskip/colstats"
+	"github.com/deltaskip/deltaskip/internal/ordered"
 	"github.com/deltaskip/deltaskip/logstore"
 )
 
@@ -45,35 +48,92 @@ func (l *Log) Commit(ctx context.Context, version int64) (*Commit, error) {
 	return ParseCommit(version, entry, data)
 }
 
-// ParseCommit reads a commit that is in memory, such as one that this program has just written. It keeps data.
+// ParseCommit reads a commit that is in memory, such as one that this program has just written. It keeps data. Large commits
+// are read by all processors.
 func ParseCommit(version int64, entry logstore.Entry, data []byte) (*Commit, error) {
-	c, name := &Commit{Version: version, Entry: entry}, entry.Name
+	c := &Commit{Version: version, Entry: entry}
+	parsed := ordered.Map(context.Background(), runtime.GOMAXPROCS(0), pieces(data), parsePiece, nil)
+	if len(data) <= pieceBytes { // most commits: nothing is worth starting
+		parsed = func(yield func(piece, error) bool) { yield(parsePiece(context.Background(), data)) }
+	}
+	lines := 0
+	for p, err := range parsed {
+		if err == nil && p.err != nil {
+			err = corrupt(entry.Name, lines+p.lines, p.err)
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, add := range p.adds {
+			c.adds = append(c.adds, addText{add.text, lines + add.line})
+		}
+		for _, a := range p.actions {
+			c.put(a)
+		}
+		lines += p.lines
+	}
+	return c, nil
+}
+
+// pieceBytes is about how much of a commit is parsed at once.
+const pieceBytes = 1 << 20
+
+// pieces cuts a commit between lines.
+func pieces(data []byte) func(context.Context) iter.Seq2[[]byte, error] {
+	return func(context.Context) iter.Seq2[[]byte, error] {
+		return func(yield func([]byte, error) bool) {
+			for len(data) > 0 {
+				end := len(data)
+				if end > pieceBytes {
+					if i := bytes.IndexByte(data[pieceBytes:], '\n'); i >= 0 {
+						end = pieceBytes + i + 1
+					}
+				}
+				if !yield(data[:end], nil) {
+					return
+				}
+				data = data[end:]
+			}
+		}
+	}
+}
+
+// A piece is what some lines of a commit say. Line numbers are counted from its first.
+type piece struct {
+	lines   int
+	adds    []addText
+	actions []action.Action // others
+	err     error           // of the last line
+}
+
+func parsePiece(_ context.Context, data []byte) (p piece, _ error) {
 	var scanned colstats.Line
-	n := 0
 	for text := range bytes.Lines(data) {
-		n++
+		p.lines++
 		if text = bytes.TrimSpace(text); len(text) == 0 {
 			continue
 		}
-		if err := scanned.Scan(text); err != nil {
-			return nil, corrupt(name, n, err)
+		if p.err = scanned.Scan(text); p.err != nil {
+			return p, nil
 		}
 		if scanned.Kind == colstats.AddLine {
 			if escapes(scanned.Path) {
-				return nil, corrupt(name, n, fmt.Errorf("path %q: %w", scanned.Path, action.ErrOutside))
+				p.err = fmt.Errorf("path %q: %w", scanned.Path, action.ErrOutside)
+				return p, nil
 			}
-			c.adds = append(c.adds, addText{text, n})
+			p.adds = append(p.adds, addText{text, p.lines})
 			continue
 		}
 		switch a, err := action.Parse(text); {
 		case errors.Is(err, action.ErrEmpty):
 		case err != nil:
-			return nil, corrupt(name, n, err)
+			p.err = err
+			return p, nil
 		default:
-			c.put(a)
+			p.actions = append(p.actions, a)
 		}
 	}
-	return c, nil
+	return p, nil
 }
 
 func (c *Commit) put(a action.Action) {
@@ -120,35 +180,53 @@ func (c *Commit) Adds() iter.Seq2[*action.Add, error] {
 	}
 }
 
+// batchFiles is how many adds are decoded at once.
+const batchFiles = 8 << 10
+
 // Batches yields the adds in order, with what the layout demands of their statistics. Each batch is lent until the next
-// step: who keeps it retains it.
+// step: who keeps it retains it. More than one batch are decoded by all processors.
 func (c *Commit) Batches(ctx context.Context, layout *colstats.Layout, o colstats.Options) iter.Seq2[*colstats.Batch, error] {
-	return func(yield func(*colstats.Batch, error) bool) {
-		b := colstats.NewBuilder(layout, o)
-		hand := func() bool {
-			batch := b.Flush()
-			defer batch.Release()
-			return yield(batch, nil)
+	decode := func(ctx context.Context, adds []addText) (*colstats.Batch, error) {
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("deltalog: %w", err)
 		}
+		b := colstats.NewBuilder(layout, o)
 		var scanned colstats.Line
-		for _, add := range c.adds {
-			if b.Len() == colstats.MaxBatchLen {
-				if !hand() {
-					return
-				}
-				if err := ctx.Err(); err != nil {
-					yield(nil, fmt.Errorf("deltalog: %w", err))
-					return
-				}
-			}
+		for _, add := range adds {
 			if err := b.AppendLine(add.text, &scanned); err != nil {
 				b.Flush().Release()
-				yield(nil, corrupt(c.Entry.Name, add.line, err))
-				return
+				return nil, corrupt(c.Entry.Name, add.line, err)
 			}
 		}
-		if b.Len() > 0 {
-			hand()
+		return b.Flush(), nil
+	}
+	return func(yield func(*colstats.Batch, error) bool) {
+		hand := func(b *colstats.Batch, err error) bool {
+			if err != nil {
+				return yield(nil, err)
+			}
+			defer b.Release()
+			return yield(b, nil)
+		}
+		if len(c.adds) <= batchFiles { // as above
+			if len(c.adds) > 0 {
+				hand(decode(ctx, c.adds))
+			}
+			return
+		}
+		chunks := func(context.Context) iter.Seq2[[]addText, error] {
+			return func(yield func([]addText, error) bool) {
+				for adds := range slices.Chunk(c.adds, batchFiles) {
+					if !yield(adds, nil) {
+						return
+					}
+				}
+			}
+		}
+		for b, err := range ordered.Map(ctx, runtime.GOMAXPROCS(0), chunks, decode, (*colstats.Batch).Release) {
+			if !hand(b, err) || err != nil {
+				return
+			}
 		}
 	}
 }

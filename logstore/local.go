@@ -158,6 +158,9 @@ func (f *localFile) Entry() Entry { return f.entry }
 // O_EXCL would show readers half a commit.
 func (l *Local) PutIfAbsent(ctx context.Context, name string, data []byte) error {
 	return l.write(ctx, name, func(dir, base string) error {
+		if _, err := l.root.Lstat(name); err == nil {
+			return ErrExists // as creating it would say, after the data was synced
+		}
 		err := createUnnamed(ctx, l.root, dir, base, data)
 		if !errors.Is(err, errors.ErrUnsupported) {
 			return err
