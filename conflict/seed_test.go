@@ -79,7 +79,7 @@ func TestSeedExamples(t *testing.T) {
 	}{
 		{name: "disjoint", reads: []string{"id < 50"}, winner: []string{add("w", ids(1000, 1099))}, skipped: 1, removed: true},
 		{name: "overlap", reads: []string{"id >= 950"}, winner: []string{add("w", ids(1000, 1099))}, kind: ConcurrentAppend, reason: RangesOverlap,
-			says: "w may hold rows of read 0 (id >= 950), as it has id in [1000L, 1099L]"},
+			says: "w may hold rows of read 0 (id >= 950), as it has id in [1000, 1099]"},
 		{name: "feature off", off: true, reads: []string{"id < 50"}, winner: []string{add("w", ids(1000, 1099))}, kind: ConcurrentAppend, reason: UnpartitionedTable},
 		{name: "no statistics", reads: []string{"id < 50"}, winner: []string{add("w")}, kind: ConcurrentAppend, reason: StatisticsMissing},
 		{name: "ten files with statistics and one without", reads: []string{"id < 50"}, winner: append(files[:9:9], add("null"), files[9]),

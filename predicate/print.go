@@ -222,6 +222,31 @@ func (v Value) SQL() string {
 	return "CAST(NULL AS " + t.String() + ")"
 }
 
+// String is the value for people: the literal without suffix, cast or type. It does not read back as the same type.
+func (v Value) String() string {
+	switch k := v.Type.Kind; {
+	case v.Null:
+		return "NULL"
+	case k == schema.Byte, k == schema.Short, k == schema.Long:
+		return strconv.FormatInt(v.I, 10)
+	case k == schema.Float:
+		return formatFloat(v.F, 32)
+	case k == schema.Double:
+		return formatFloat(v.F, 64)
+	case k == schema.Decimal:
+		return formatDecimal(v.D, v.Type.Scale)
+	case k == schema.String:
+		return quoteString(v.S)
+	case k == schema.Date:
+		return formatDate(v.I)
+	case k == schema.Timestamp:
+		return formatTimestamp(v.I, nil) + "Z"
+	case k == schema.TimestampNTZ:
+		return formatTimestamp(v.I, nil)
+	}
+	return v.SQL()
+}
+
 // quoteString spells a string literal.
 func quoteString(s string) string {
 	var b strings.Builder

@@ -3,7 +3,8 @@ package vectorized
 import (
 	"fmt"
 
-	"github.com/deltaskip/deltaskip/predicate"
+	"github.com/deltaskip/deltaskip/colstats"
+	"github.com/deltaskip/deltaskip/schema"
 )
 
 // String says what is known, for people: "id in [0, 99]", "id without bounds", "id all NULL".
@@ -15,7 +16,11 @@ func (r Range) String() string {
 	case !r.Bounded:
 		return name + " without bounds"
 	}
-	s := fmt.Sprintf("%s in [%s, %s]", name, &predicate.Literal{Value: r.Lower}, &predicate.Literal{Value: r.Upper})
+	upper := r.Upper.String()
+	if r.Upper.Type.Kind == schema.String && r.Upper.S == colstats.MaxString {
+		upper = "…" // unknown
+	}
+	s := fmt.Sprintf("%s in [%s, %s]", name, r.Lower, upper)
 	if r.MayNaN {
 		s += " or NaN"
 	}

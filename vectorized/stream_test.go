@@ -266,7 +266,7 @@ func TestVerdictsAndWhy(t *testing.T) {
 			}
 			texts = append(texts, fmt.Sprint(r.Read, r.Ranges))
 		}
-		want := []string{"0 [p in [1, 1] l in [50L, 59L]]", "0 [p in [1, 1] l in [95L, 104L]]", "0 []", "1 [p in [2, 2]]", "0 []"}
+		want := []string{"0 [p in [1, 1] l in [50, 59]]", "0 [p in [1, 1] l in [95, 104]]", "0 []", "1 [p in [2, 2]]", "0 []"}
 		if diff := cmp.Diff(want, texts); diff != "" {
 			t.Error(diff)
 		}
