@@ -135,6 +135,14 @@ func (s *search) each(ctx context.Context, fn func(b *colstats.Batch, row int) e
 	})
 }
 
+// count looks at every file and keeps none.
+func (s *search) count(ctx context.Context) (vectorized.Stats, error) {
+	return s.program.Scan(ctx, s.batches(ctx), func(*colstats.Batch, int64, vectorized.Result) error { return nil })
+}
+
+// kept is how many files may match.
+func kept(s vectorized.Stats) int64 { return s.Considered - s.SkippedByPartition - s.SkippedByStats }
+
 // eachBit calls fn with the position of every set bit, in order, until it fails.
 func eachBit(words []uint64, fn func(i int) error) error {
 	for w, word := range words {
@@ -185,13 +193,7 @@ func (a *app) printFirst(ctx context.Context, s *search) error {
 }
 
 func (a *app) printCount(ctx context.Context, s *search) error {
-	count := 0
-	stats, err := s.program.Scan(ctx, s.batches(ctx), func(_ *colstats.Batch, _ int64, r vectorized.Result) error {
-		for _, word := range r.May {
-			count += bits.OnesCount64(word)
-		}
-		return nil
-	})
+	stats, err := s.count(ctx)
 	if err != nil {
 		return err
 	}
@@ -199,10 +201,10 @@ func (a *app) printCount(ctx context.Context, s *search) error {
 		return printJSON(a.stdout, struct {
 			Version int64 `json:"version"`
 			Total   int64 `json:"total"`
-			Count   int   `json:"count"`
-		}{s.table.snapshot.Version, stats.Considered, count})
+			Count   int64 `json:"count"`
+		}{s.table.snapshot.Version, stats.Considered, kept(stats)})
 	}
-	_, err = fmt.Fprintf(a.stdout, "%d of %d files may match\n", count, stats.Considered)
+	_, err = fmt.Fprintf(a.stdout, "%d of %d files may match\n", kept(stats), stats.Considered)
 	return err
 }
 

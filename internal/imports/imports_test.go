@@ -30,6 +30,7 @@ var mayImport = map[string][]string{
 	"deltalog":           {"schema", "action", "checkpoint", "colstats", "logstore"},
 	"rows":               {"schema", "predicate", "colstats", "vectorized", "action", "deletionvector", "logstore"},
 	"conflict":           {"schema", "predicate", "colstats", "vectorized", "deletionvector", "action", "logstore", "checkpoint", "deltalog", "rows"},
+	"clustering":         {"schema", "predicate", "action", "colstats", "deltalog"},
 	"history":            {"schema", "predicate", "action", "logstore", "deltalog", "conflict"},
 	"bench":              {"*"},
 	"cmd/deltaskip":      {"*"},
