@@ -25,7 +25,9 @@ func FuzzParquet(f *testing.F) {
 		}
 		f.Add(data)
 	}
-	f.Fuzz(func(t *testing.T, data []byte) { readDamaged(t, "_delta_log/00000000000000000003.checkpoint.parquet", data) })
+	f.Fuzz(func(t *testing.T, data []byte) {
+		readDamaged(t, "_delta_log/00000000000000000003.checkpoint.parquet", data)
+	})
 }
 
 // FuzzJSON does the same for a V2 checkpoint's top level in JSON, which names a sidecar that is missing, or there.
