@@ -142,8 +142,8 @@ type Committed struct {
 // that wraps ctx.Err() or comes from the store: nothing was written and nothing will be. Or it is an
 // [*OutcomeUnknownError]: nobody knows.
 //
-// A commit's transaction id is that of its commitInfo, or a fresh one. A caller who commits a transaction of known id
-// again gets the version that it has already been committed as.
+// A commit's transaction id is that of its commitInfo, or a fresh one. A caller who commits a transaction of known id again,
+// as it was and with the read version that it had, gets the version that it has already been committed as.
 func (c *Committer) Commit(ctx context.Context, txn *Transaction) (Committed, error) {
 	m, err := c.prepare(ctx, txn)
 	if err != nil {
@@ -288,7 +288,9 @@ type unit struct {
 	// it is known.
 	open  bool
 	tried int64
-	// committed is told of the commit that was written, before the members are; nil where nobody asks.
+	// before is called first, and committed with the commit that was written, before the members are told; nil where there is
+	// nothing to do.
+	before    func(context.Context)
 	committed func(version int64, data []byte)
 }
 
@@ -305,12 +307,15 @@ func (u *unit) commit(ctx context.Context) {
 			u.refuse(err)
 		}
 	}()
+	if u.before != nil {
+		u.before(ctx)
+	}
 	for {
 		t, err := u.fold()
 		if err != nil {
 			u.refuse(err)
 		}
-		if t == nil {
+		if len(u.members) == 0 {
 			return
 		}
 		err = u.put(ctx, t)
@@ -350,7 +355,7 @@ func (u *unit) commit(ctx context.Context) {
 }
 
 // fold returns what is to be written: the only member, or all of them in one. Members whose callers have left are left out,
-// unless a write that names them is still open. It is nil when nobody is left.
+// unless a write that names them is still open.
 func (u *unit) fold() (*candidate, error) {
 	if !u.open {
 		for _, m := range slices.Clone(u.members) {

@@ -199,8 +199,8 @@ func (g *GroupCommitter) serve() {
 			}
 		}
 		u := g.c.unit(id, members...)
+		u.before = func(ctx context.Context) { g.align(ctx, u) }
 		u.committed = g.remember
-		g.align(ctx, u)
 		u.commit(ctx)
 	}
 }
@@ -300,7 +300,7 @@ func (f *folding) add(m *member) {
 	}
 }
 
-// align brings members that read different versions to the same next one.
+// align brings members that read different versions to the same next one, past all that this committer knows of.
 func (g *GroupCommitter) align(ctx context.Context, u *unit) {
 	from, to := u.members[0].candidate.next, u.members[0].candidate.next
 	for _, m := range u.members {
