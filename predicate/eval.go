@@ -42,7 +42,7 @@ func Eval(e Expr, env *Env, row Row) (Value, error) {
 		}
 		return BoolOf(v.I == 0), nil
 	case *IsNull:
-		v, err := Eval(e.X, env, row)
+		v, _, err := evalNear(e.X, env, row)
 		return BoolOf(v.Null), err
 	case *Compare:
 		return evalCompare(e, env, row)
@@ -102,8 +102,8 @@ func evalPair(l, r Expr, env *Env, row Row) (a, b Value, err error) {
 
 func evalCompare(e *Compare, env *Env, row Row) (Value, error) {
 	// An operand that is NULL makes the result NULL, whatever the other is: also where that one has no answer.
-	a, errA := Eval(e.L, env, row)
-	b, errB := Eval(e.R, env, row)
+	a, slackA, errA := evalNear(e.L, env, row)
+	b, slackB, errB := evalNear(e.R, env, row)
 	var doubt *UnsupportedError
 	if e.Op != NullSafe && (errA == nil && a.Null && errors.As(errB, &doubt) || errB == nil && b.Null && errors.As(errA, &doubt)) {
 		return NullOf(booleanType), nil
@@ -120,8 +120,30 @@ func evalCompare(e *Compare, env *Env, row Row) (Value, error) {
 	if !Comparable(a.Type) || a.Type.Kind != b.Type.Kind || a.Type.Nested != b.Type.Nested {
 		return Value{}, &UnsupportedError{Reason: fmt.Sprintf("values of type %s are not compared", e.L.Type())}
 	}
+	if slack := slackA + slackB; slack > 0 && !(math.Abs(a.F-b.F) > slack) {
+		return Value{}, errInexact
+	}
 	return BoolOf(e.Op.holds(a.Compare(b))), nil
 }
+
+var errInexact = &UnsupportedError{Reason: "engines differ in the last digits of exp, log and their like"}
+
+// evalNear evaluates an operand that may be a call of an Inexact function: Spark's value lies within slack.
+func evalNear(e Expr, env *Env, row Row) (v Value, slack float64, err error) {
+	call, ok := e.(*Call)
+	if !ok || call.Fn == nil || !call.Fn.Inexact {
+		v, err = Eval(e, env, row)
+		return v, 0, err
+	}
+	v, err = Approximate(call, env, row)
+	if err == nil && !v.Null && !math.IsNaN(v.F) {
+		slack = Slack(v.F)
+	}
+	return v, slack, err
+}
+
+// Slack is how far Spark's result may lie from f, that of a function that is [Function.Inexact].
+func Slack(f float64) float64 { return math.Abs(f)*0x1p-40 + 0x1p-1000 }
 
 // holds says whether the operator is true of operands that compare as order says.
 func (op CompareOp) holds(order int) bool {
@@ -207,7 +229,18 @@ func evalCast(e *Cast, env *Env, row Row) (Value, error) {
 	return out, err
 }
 
+// evalCall leaves inexact numbers without an answer, except where they are only compared.
 func evalCall(e *Call, env *Env, row Row) (Value, error) {
+	v, err := Approximate(e, env, row)
+	if err == nil && e.Fn.Inexact && !v.Null && !math.IsNaN(v.F) {
+		return Value{}, errInexact
+	}
+	return v, err
+}
+
+// Approximate evaluates a bound call like [Eval], but also that of a function that is [Function.Inexact]: Spark's result lies
+// within [Slack].
+func Approximate(e *Call, env *Env, row Row) (Value, error) {
 	if e.Fn == nil || e.Fn.Eval == nil {
 		return Value{}, &UnsupportedError{Reason: "the function " + e.Name + " is not evaluated"}
 	}

@@ -35,8 +35,8 @@ type Function struct {
 	Monotonic func(args []Expr) Direction
 	// Zoned says that the result depends on Env.Zone: monotonic only while the zone's offset is constant.
 	Zoned bool
-	// Inexact says that Spark's result, a double, may lie apart from Eval's by up to 2^-40 of its size: no equality
-	// with it proves anything, and it is not folded into a literal.
+	// Inexact says that Spark's result, a double, may lie apart from Eval's by up to [Slack]: no equality with it proves
+	// anything, and it is not folded into a literal.
 	Inexact bool
 
 	// Reason, in plain words, is why a call binds to Opaque instead: Spark knows the function, we don't evaluate it.

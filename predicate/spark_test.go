@@ -86,7 +86,7 @@ func answer(sql string, table *schema.Table, env *Env) string {
 	case err != nil:
 		return "?\t" + err.Error()
 	}
-	v, err := Eval(bound, env, nil)
+	v, _, err := evalNear(bound, env, nil)
 	var failed *EvalError
 	var unsupported *UnsupportedError
 	switch {

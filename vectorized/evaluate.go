@@ -216,12 +216,19 @@ func (ev *evaluator) try(n *node, args []span) (span, bool) {
 // step evaluates n for the arguments in ev.row.values. It fails where Spark would fail, and where nobody knows.
 func (ev *evaluator) step(n *node) (predicate.Value, bool) {
 	ev.row.holes = n.holes
-	v, err := predicate.Eval(n.step, n.env, &ev.row)
+	v, err := n.evalStep(&ev.row)
 	if err != nil {
 		var failed *predicate.EvalError
 		ev.failed = ev.failed || errors.As(err, &failed)
 	}
 	return v, err == nil
+}
+
+func (n *node) evalStep(row predicate.Row) (predicate.Value, error) {
+	if n.inexact {
+		return predicate.Approximate(n.step.(*predicate.Call), n.env, row)
+	}
+	return predicate.Eval(n.step, n.env, row)
 }
 
 // monotonic maps the bounds of the one varying argument. Where both ends evaluate, so does all between them: what a

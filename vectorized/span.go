@@ -117,14 +117,13 @@ func (s *span) blur() {
 	if s.empty {
 		return
 	}
-	off := func(f float64) float64 { return math.Abs(f)*0x1p-40 + 0x1p-1000 }
 	if s.exact = false; s.hasLo {
 		s.lo.F = min(s.lo.F, math.MaxFloat64)
-		s.lo.F -= off(s.lo.F)
+		s.lo.F -= predicate.Slack(s.lo.F)
 	}
 	if s.hasHi {
 		s.hi.F = max(s.hi.F, -math.MaxFloat64)
-		s.hi.F += off(s.hi.F)
+		s.hi.F += predicate.Slack(s.hi.F)
 	}
 }
 
