@@ -9,6 +9,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
 
+	"github.com/deltaskip/deltaskip/internal/civil"
 	"github.com/deltaskip/deltaskip/schema"
 )
 
@@ -166,7 +167,7 @@ func microsOf(a arrow.Array) func(row int) (int64, bool) {
 	}
 	return func(row int) (int64, bool) {
 		v := int64(timestamps.Value(row))
-		return floorDiv(v, divided) * times, math.MinInt64/times <= v && v <= math.MaxInt64/times
+		return civil.FloorDiv(v, divided) * times, math.MinInt64/times <= v && v <= math.MaxInt64/times
 	}
 }
 

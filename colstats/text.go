@@ -10,6 +10,8 @@ import (
 	"unsafe"
 
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
+
+	"github.com/deltaskip/deltaskip/internal/civil"
 )
 
 // The parsers of this file read value texts, of statistics and of partition values. They take the few forms that writers
@@ -268,39 +270,6 @@ const (
 	farthestZone = 18 * 3600
 )
 
-// daysTo returns the days from 1970-01-01 to a date of the proleptic Gregorian calendar.
-func daysTo(year, month, day int64) int64 {
-	if month <= 2 {
-		year--
-		month += 12
-	}
-	era := floorDiv(year, 400)
-	yoe := year - era*400
-	doy := (153*(month-3)+2)/5 + day - 1
-	return era*146_097 + yoe*365 + yoe/4 - yoe/100 + doy - 719_468
-}
-
-func floorDiv(a, b int64) int64 {
-	q := a / b
-	if a%b < 0 {
-		q--
-	}
-	return q
-}
-
-func daysIn(year, month int64) int64 {
-	switch month {
-	case 4, 6, 9, 11:
-		return 30
-	case 2:
-		if year%4 == 0 && (year%100 != 0 || year%400 == 0) {
-			return 29
-		}
-		return 28
-	}
-	return 31
-}
-
 // digits reads between least and most digits from the front of b.
 func digits(b []byte, least, most int) (v int64, rest []byte, ok bool) {
 	n := 0
@@ -317,8 +286,8 @@ func parseDate(b []byte) (days, year int64, rest []byte, ok bool) {
 		const separators0, separators2 = 0xff<<32 | 0xff<<56, 0xff<<16 | 0xff<<40
 		odd := nonDigits(binary.LittleEndian.Uint64(b))&^separators0 | nonDigits(binary.LittleEndian.Uint64(b[2:]))&^separators2
 		year, month, day := pair(b, 0)*100+pair(b, 2), pair(b, 5), pair(b, 8)
-		if odd == 0 && month >= 1 && month <= 12 && day >= 1 && day <= daysIn(year, month) {
-			return daysTo(year, month, day), year, b[10:], true
+		if odd == 0 && month >= 1 && month <= 12 && day >= 1 && day <= int64(civil.DaysIn(year, int(month))) {
+			return civil.Days(year, int(month), int(day)), year, b[10:], true
 		}
 	}
 	negative, b := sign(b)
@@ -334,10 +303,10 @@ func parseDate(b []byte) (days, year int64, rest []byte, ok bool) {
 		return 0, 0, nil, false
 	}
 	day, b, ok := digits(b[1:], 1, 2)
-	if !ok || day < 1 || day > daysIn(year, month) {
+	if !ok || day < 1 || day > int64(civil.DaysIn(year, int(month))) {
 		return 0, 0, nil, false
 	}
-	return daysTo(year, month, day), year, b, true
+	return civil.Days(year, int(month), int(day)), year, b, true
 }
 
 // An instant is a date or timestamp text read as microseconds: between lo and hi, which differ where a fraction is finer
@@ -422,10 +391,10 @@ func parseMillis(b []byte) (micros int64, utc, ok bool) {
 		nonDigits(binary.LittleEndian.Uint64(b[15:]))&^separators15
 	year, month, day := pair(b, 0)*100+pair(b, 2), pair(b, 5), pair(b, 8)
 	hour, minute, second := pair(b, 11), pair(b, 14), pair(b, 17)
-	if odd != 0 || month < 1 || month > 12 || day < 1 || day > daysIn(year, month) || hour > 23 || minute > 59 || second > 59 {
+	if odd != 0 || month < 1 || month > 12 || day < 1 || day > int64(civil.DaysIn(year, int(month))) || hour > 23 || minute > 59 || second > 59 {
 		return 0, false, false
 	}
-	seconds := daysTo(year, month, day)*secondsPerDay + hour*3600 + minute*60 + second
+	seconds := civil.Days(year, int(month), int(day))*secondsPerDay + hour*3600 + minute*60 + second
 	return seconds*microsPerSecond + (pair(b, 20)*10+int64(b[22]-'0'))*1000, utc, true
 }
 

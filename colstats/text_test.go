@@ -11,6 +11,8 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
 	"pgregory.net/rapid"
+
+	"github.com/deltaskip/deltaskip/internal/civil"
 )
 
 // parseAnywhere gives parse the text at the end of its memory and in the middle of other digits, where reading whole words
@@ -114,7 +116,7 @@ func TestParseTimestamp(t *testing.T) {
 			layout += "." + strings.Repeat("0", digits)
 		}
 		unit := int64(math.Pow10(6 - digits))
-		want := floorDiv(micros, unit) * unit
+		want := civil.FloorDiv(micros, unit) * unit
 		offset := rapid.SampledFrom([]int{0, 0, 3600, -4 * 3600, 5*3600 + 1800, 53*60 + 28}).Draw(t, "offset")
 		text := at.In(time.FixedZone("", offset)).Format(layout)
 		slack := int64(0)

@@ -11,6 +11,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
 
+	"github.com/deltaskip/deltaskip/internal/civil"
 	"github.com/deltaskip/deltaskip/predicate"
 	"github.com/deltaskip/deltaskip/schema"
 )
@@ -207,7 +208,7 @@ func keyReader(column arrow.Array) (func([]predicate.Value, int) []predicate.Val
 	case *array.Date32:
 		return ints(schema.Date, func(i int) int64 { return int64(c.Value(i)) })
 	case *array.Date64:
-		return ints(schema.Date, func(i int) int64 { return floorDiv(int64(c.Value(i)), 86_400_000) })
+		return ints(schema.Date, func(i int) int64 { return civil.FloorDiv(int64(c.Value(i)), 86_400_000) })
 	case *array.Timestamp:
 		return timestampReader(c)
 	}
@@ -227,7 +228,7 @@ func timestampReader(c *array.Timestamp) (func([]predicate.Value, int) []predica
 		v := int64(c.Value(i))
 		switch {
 		case t.Unit == arrow.Nanosecond:
-			low := floorDiv(v, 1000)
+			low := civil.FloorDiv(v, 1000)
 			if keys = append(keys, predicate.IntOf(kind, low)); low*1000 != v {
 				keys = append(keys, predicate.IntOf(kind, low+1))
 			}
@@ -237,12 +238,4 @@ func timestampReader(c *array.Timestamp) (func([]predicate.Value, int) []predica
 		}
 		return append(keys, predicate.IntOf(kind, v*scale))
 	}, nil
-}
-
-func floorDiv(a, b int64) int64 {
-	q := a / b
-	if a%b < 0 {
-		q--
-	}
-	return q
 }

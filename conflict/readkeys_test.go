@@ -13,6 +13,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"pgregory.net/rapid"
 
+	"github.com/deltaskip/deltaskip/internal/civil"
 	"github.com/deltaskip/deltaskip/predicate"
 	"github.com/deltaskip/deltaskip/schema"
 )
@@ -196,7 +197,7 @@ func TestReadKeysHoldForEveryKey(t *testing.T) {
 			var rows []predicate.Value
 			for _, v := range rapid.SliceOfN(rapid.Int64(), 0, 1500).Draw(t, "keys") {
 				b.Append(arrow.Timestamp(v))
-				rows = append(rows, predicate.IntOf(schema.Timestamp, floorDiv(v, 1000)))
+				rows = append(rows, predicate.IntOf(schema.Timestamp, civil.FloorDiv(v, 1000)))
 			}
 			return b.NewArray(), rows
 		}},

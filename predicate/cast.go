@@ -10,6 +10,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
 
+	"github.com/deltaskip/deltaskip/internal/civil"
 	"github.com/deltaskip/deltaskip/schema"
 )
 
@@ -187,7 +188,7 @@ func castToIntegral(v Value, to schema.Type) (Value, error) {
 		}
 		n = whole.Int64()
 	case k == schema.Timestamp:
-		n = floorDiv(v.I, microsPerSecond)
+		n = civil.FloorDiv(v.I, microsPerSecond)
 	default:
 		return Value{}, castUnsupported(v, to)
 	}
@@ -456,7 +457,7 @@ func castToDatetime(v Value, to schema.Type, env *Env) (Value, error) {
 		}
 		switch to.Kind {
 		case schema.Date:
-			out.I = floorDiv(local, microsPerDay)
+			out.I = civil.FloorDiv(local, microsPerDay)
 		case schema.Timestamp:
 			out.I = instantMicros(local, zone)
 		default:
@@ -510,7 +511,7 @@ func specialDatetime(s string, to schema.Type, env *Env) (Value, error) {
 	if word != "epoch" {
 		local = localMicros(env.Now.UnixMicro(), zone)
 	}
-	today := floorDiv(local, microsPerDay)
+	today := civil.FloorDiv(local, microsPerDay)
 	switch word {
 	case "today":
 		local = today * microsPerDay
@@ -522,7 +523,7 @@ func specialDatetime(s string, to schema.Type, env *Env) (Value, error) {
 	out := Value{Type: to, I: local}
 	switch {
 	case to.Kind == schema.Date:
-		out.I = floorDiv(local, microsPerDay)
+		out.I = civil.FloorDiv(local, microsPerDay)
 	case to.Kind == schema.Timestamp && word == "epoch":
 		out.I = 0
 	case to.Kind == schema.Timestamp && word == "now":

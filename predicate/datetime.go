@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/deltaskip/deltaskip/internal/civil"
 )
 
 const (
@@ -14,15 +16,6 @@ const (
 	secondsPerDay   = 24 * 60 * 60
 	microsPerDay    = secondsPerDay * microsPerSecond
 )
-
-// floorDiv is a/b rounded down, for positive b.
-func floorDiv(a, b int64) int64 {
-	q := a / b
-	if a%b < 0 {
-		q--
-	}
-	return q
-}
 
 // mulAdd is a*b+c, and false where it overflows.
 func mulAdd(a, b, c int64) (int64, bool) {
@@ -40,55 +33,9 @@ func mulAdd(a, b, c int64) (int64, bool) {
 	return sum, (sum > product) == (c > 0)
 }
 
-// civil is the proleptic Gregorian date of a day since 1970-01-01, for every int64 that a date or timestamp holds
-// (Howard Hinnant, "chrono-compatible low-level date algorithms").
-func civil(days int64) (year int64, month, day int) {
-	z := days + 719468
-	era := floorDiv(z, 146097)
-	doe := z - era*146097
-	yoe := (doe - doe/1460 + doe/36524 - doe/146096) / 365
-	doy := doe - (365*yoe + yoe/4 - yoe/100)
-	mp := (5*doy + 2) / 153
-	day = int(doy - (153*mp+2)/5 + 1)
-	month = int(mp) + 3
-	if month > 12 {
-		month -= 12
-	}
-	year = yoe + era*400
-	if month <= 2 {
-		year++
-	}
-	return year, month, day
-}
-
-// daysOf is the inverse of civil. The date must exist.
-func daysOf(year int64, month, day int) int64 {
-	if month <= 2 {
-		year--
-	}
-	era := floorDiv(year, 400)
-	yoe := year - era*400
-	mp := int64(month+9) % 12
-	doy := (153*mp+2)/5 + int64(day) - 1
-	return era*146097 + yoe*365 + yoe/4 - yoe/100 + doy - 719468
-}
-
-func daysInMonth(year int64, month int) int {
-	switch month {
-	case 4, 6, 9, 11:
-		return 30
-	case 2:
-		if year%4 == 0 && (year%100 != 0 || year%400 == 0) {
-			return 29
-		}
-		return 28
-	}
-	return 31
-}
-
 // formatDate writes yyyy-MM-dd; years beyond 9999 have a plus sign, negative ones a minus.
 func formatDate(days int64) string {
-	year, month, day := civil(days)
+	year, month, day := civil.Date(days)
 	sign := ""
 	switch {
 	case year > 9999:
@@ -102,7 +49,7 @@ func formatDate(days int64) string {
 // formatTimestamp writes yyyy-MM-dd HH:mm:ss with the fraction that there is; nil is UTC.
 func formatTimestamp(micros int64, zone *time.Location) string {
 	local := localMicros(micros, zone)
-	days := floorDiv(local, microsPerDay)
+	days := civil.FloorDiv(local, microsPerDay)
 	rest := local - days*microsPerDay
 	seconds := rest / microsPerSecond
 	text := fmt.Sprintf("%s %02d:%02d:%02d", formatDate(days), seconds/3600, seconds/60%60, seconds%60)
@@ -123,7 +70,7 @@ func offsetAt(second int64, zone *time.Location) int64 {
 
 // localMicros is the wall clock of an instant, in microseconds as if it were UTC. It saturates.
 func localMicros(micros int64, zone *time.Location) int64 {
-	offset := offsetAt(floorDiv(micros, microsPerSecond), zone) * microsPerSecond
+	offset := offsetAt(civil.FloorDiv(micros, microsPerSecond), zone) * microsPerSecond
 	return saturatingAdd(micros, offset)
 }
 
@@ -141,7 +88,7 @@ func saturatingAdd(a, b int64) int64 {
 // instantMicros is the instant of a wall clock reading, the inverse of localMicros. A reading that occurs twice is the
 // earlier instant; one that is skipped is as much later as the gap is long (java.time.ZonedDateTime.of).
 func instantMicros(local int64, zone *time.Location) int64 {
-	second := floorDiv(local, microsPerSecond)
+	second := civil.FloorDiv(local, microsPerSecond)
 	before := offsetAt(second-secondsPerDay, zone)
 	if before != offsetAt(second-before, zone) {
 		// The clock was set between the day before and now. Where neither offset is in force, the reading is skipped.
@@ -196,7 +143,7 @@ func dateSegments(s string, maxYearDigits int) (year int64, month, day int, rest
 	if negative {
 		year = -year
 	}
-	if month < 1 || month > 12 || day < 1 || day > daysInMonth(year, month) {
+	if month < 1 || month > 12 || day < 1 || day > civil.DaysIn(year, month) {
 		return 0, 0, 0, "", false
 	}
 	return year, month, day, s, true
@@ -210,7 +157,7 @@ func parseDate(s string) (days int64, ok bool) {
 	if !ok || rest != "" && (rest[0] != ' ' && rest[0] != 'T' || !isFullDate(s, rest)) {
 		return 0, false
 	}
-	days = daysOf(year, month, day)
+	days = civil.Days(year, month, day)
 	return days, days == int64(int32(days))
 }
 
@@ -232,10 +179,10 @@ func parseWallClock(s string) (w wallClock, ok bool) {
 	year, month, day, rest, ok := dateSegments(s, maxYearDigits)
 	switch {
 	case ok && rest == "":
-		w.days = daysOf(year, month, day)
+		w.days = civil.Days(year, month, day)
 		return w, true
 	case ok && isFullDate(s, rest) && (rest[0] == ' ' || rest[0] == 'T'):
-		w.days = daysOf(year, month, day)
+		w.days = civil.Days(year, month, day)
 		s = rest[1:]
 	case strings.HasPrefix(s, "T"):
 		w.timeOnly = true

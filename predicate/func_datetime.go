@@ -10,6 +10,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
 
+	"github.com/deltaskip/deltaskip/internal/civil"
 	"github.com/deltaskip/deltaskip/schema"
 )
 
@@ -22,19 +23,19 @@ var datetimeAliases = map[string]string{
 var datetimeFunctions = []Function{
 	// Fields. The binder casts a timestamp to the date that they are fields of.
 	{Name: "year", NullIn: true, Resolve: signature(toInteger, 0, aDate), Monotonic: moves(NonDecreasing), Eval: ofDate(func(days int64) int64 {
-		year, _, _ := civil(days)
+		year, _, _ := civil.Date(days)
 		return year
 	})},
 	{Name: "quarter", NullIn: true, Resolve: signature(toInteger, 0, aDate), Eval: ofDate(func(days int64) int64 {
-		_, month, _ := civil(days)
+		_, month, _ := civil.Date(days)
 		return int64(month+2) / 3
 	})},
 	{Name: "month", NullIn: true, Resolve: signature(toInteger, 0, aDate), Eval: ofDate(func(days int64) int64 {
-		_, month, _ := civil(days)
+		_, month, _ := civil.Date(days)
 		return int64(month)
 	})},
 	{Name: "dayofmonth", NullIn: true, Resolve: signature(toInteger, 0, aDate), Eval: ofDate(func(days int64) int64 {
-		_, _, day := civil(days)
+		_, _, day := civil.Date(days)
 		return int64(day)
 	})},
 	{Name: "dayofyear", NullIn: true, Resolve: signature(toInteger, 0, aDate), Eval: ofDate(dayOfYear)},
@@ -47,7 +48,7 @@ var datetimeFunctions = []Function{
 		return StringOf(weekdayNames[weekday(a[0].I)][:3])
 	})},
 	{Name: "monthname", NullIn: true, Resolve: signature(toString, 0, aDate), Eval: pure(func(a []Value) Value {
-		_, month, _ := civil(a[0].I)
+		_, month, _ := civil.Date(a[0].I)
 		return StringOf(monthNames[month-1][:3])
 	})},
 	{Name: "hour", NullIn: true, Zoned: true, Resolve: signature(toInteger, 0, anyTimestamp), Eval: ofTime(func(micros int64) int64 { return micros / microsPerHour })},
@@ -77,8 +78,8 @@ var datetimeFunctions = []Function{
 	}, Monotonic: moves(NonDecreasing, NonDecreasing)},
 	{Name: "months_between", NullIn: true, Zoned: true, Resolve: signature(toDouble, 1, aTimestamp, aTimestamp, aBoolean), Eval: monthsBetween},
 	{Name: "last_day", NullIn: true, Resolve: signature(toDate, 0, aDate), Monotonic: moves(NonDecreasing), Eval: func(_ *Env, a []Value, t schema.Type) (Value, error) {
-		year, month, _ := civil(a[0].I)
-		return int32OrDoubt(t, daysOf(year, month, daysInMonth(year, month)))
+		year, month, _ := civil.Date(a[0].I)
+		return int32OrDoubt(t, civil.Days(year, month, civil.DaysIn(year, month)))
 	}},
 	{Name: "next_day", NullIn: true, Resolve: signature(toDate, 0, aDate, aString), Eval: nextDay, Monotonic: moves(NonDecreasing)},
 	{Name: "trunc", NullIn: true, Resolve: signature(toDate, 0, aDate, aString), Monotonic: moves(NonDecreasing), Eval: func(_ *Env, a []Value, t schema.Type) (Value, error) {
@@ -195,7 +196,7 @@ var datetimeFunctions = []Function{
 
 	// The present.
 	{Name: "current_date", Zoned: true, Resolve: signature(toDate, 0), Eval: present(func(env *Env, micros int64) Value {
-		return IntOf(schema.Date, floorDiv(localMicros(micros, env.zone()), microsPerDay))
+		return IntOf(schema.Date, civil.FloorDiv(localMicros(micros, env.zone()), microsPerDay))
 	})},
 	{Name: "current_timestamp", Resolve: signature(toTimestamp, 0), Eval: present(func(_ *Env, micros int64) Value {
 		return IntOf(schema.Timestamp, micros)
@@ -261,15 +262,15 @@ func wallMicros(v Value, env *Env) int64 {
 
 func timeOfDay(v Value, env *Env) int64 {
 	wall := wallMicros(v, env)
-	return wall - floorDiv(wall, microsPerDay)*microsPerDay
+	return wall - civil.FloorDiv(wall, microsPerDay)*microsPerDay
 }
 
 // weekday counts from Monday, 0.
-func weekday(days int64) int64 { return (days + 3) - floorDiv(days+3, 7)*7 }
+func weekday(days int64) int64 { return (days + 3) - civil.FloorDiv(days+3, 7)*7 }
 
 func dayOfYear(days int64) int64 {
-	year, _, _ := civil(days)
-	return days - daysOf(year, 1, 1) + 1
+	year, _, _ := civil.Date(days)
+	return days - civil.Days(year, 1, 1) + 1
 }
 
 // thursday is the day of the same ISO week that decides to which year the week belongs.
@@ -318,7 +319,7 @@ func datePart(env *Env, a []Value, t schema.Type) (Value, error) {
 	case "second": // with its fraction
 		return DecimalOf(decimal128.FromI64(timeOfDay(a[1], env)%microsPerMinute), t.Precision, t.Scale), nil
 	case "yearofweek":
-		year, _, _ := civil(thursday(a[1].I))
+		year, _, _ := civil.Date(thursday(a[1].I))
 		return Value{Type: t, I: year}, nil
 	case "weekday": // counts from 1 here
 		return Value{Type: t, I: weekday(a[1].I) + 1}, nil
@@ -341,19 +342,19 @@ func addDays(sign int64) evalFunc {
 
 // addMonths moves a date by months, to the last day of the month where the day does not exist.
 func addMonths(days, months int64) int64 {
-	year, month, day := civil(days)
+	year, month, day := civil.Date(days)
 	total := year*12 + int64(month-1) + months
-	year = floorDiv(total, 12)
+	year = civil.FloorDiv(total, 12)
 	month = int(total-year*12) + 1
-	return daysOf(year, month, min(day, daysInMonth(year, month)))
+	return civil.Days(year, month, min(day, civil.DaysIn(year, month)))
 }
 
 func monthsBetween(env *Env, a []Value, _ schema.Type) (Value, error) {
 	var months, day, untilEnd, seconds [2]int64
 	for i, v := range a[:2] {
-		days := floorDiv(localMicros(v.I, env.zone()), microsPerDay)
-		y, m, d := civil(days)
-		months[i], day[i], untilEnd[i] = y*12+int64(m), int64(d), int64(daysInMonth(y, m)-d)
+		days := civil.FloorDiv(localMicros(v.I, env.zone()), microsPerDay)
+		y, m, d := civil.Date(days)
+		months[i], day[i], untilEnd[i] = y*12+int64(m), int64(d), int64(civil.DaysIn(y, m)-d)
 		midnight, ok := mulAdd(days, microsPerDay, 0)
 		if !ok {
 			return Value{}, errTimeRange
@@ -411,22 +412,22 @@ var truncationUnits = map[string]truncation{
 
 // truncateDate goes back to the first day of a week or of something longer.
 func truncateDate(days int64, unit truncation) int64 {
-	year, month, _ := civil(days)
+	year, month, _ := civil.Date(days)
 	switch unit {
 	case toWeek:
 		return days - weekday(days)
 	case toMonth:
-		return daysOf(year, month, 1)
+		return civil.Days(year, month, 1)
 	case toQuarter:
-		return daysOf(year, month-(month-1)%3, 1)
+		return civil.Days(year, month-(month-1)%3, 1)
 	}
-	return daysOf(year, 1, 1)
+	return civil.Days(year, 1, 1)
 }
 
 // truncateTimestamp goes back to the start of a unit; false where that is out of range.
 func truncateTimestamp(micros int64, unit truncation, zone *time.Location) (int64, bool) {
 	local := localMicros(micros, zone)
-	whole := func(t, size int64) (int64, bool) { return mulAdd(floorDiv(t, size), size, 0) }
+	whole := func(t, size int64) (int64, bool) { return mulAdd(civil.FloorDiv(t, size), size, 0) }
 	switch unit {
 	case toMicrosecond:
 		return micros, true
@@ -442,7 +443,7 @@ func truncateTimestamp(micros int64, unit truncation, zone *time.Location) (int6
 		start, ok := whole(local, size)
 		return sameOffset(micros, start, zone), ok
 	}
-	days := floorDiv(local, microsPerDay)
+	days := civil.FloorDiv(local, microsPerDay)
 	if unit != toDay {
 		days = truncateDate(days, unit)
 	}
@@ -453,9 +454,9 @@ func truncateTimestamp(micros int64, unit truncation, zone *time.Location) (int6
 // sameOffset is the instant of a wall clock reading; of one that occurs twice, that with the offset in force at micros
 // (java.time.ZonedDateTime.ofLocal with a preferred offset).
 func sameOffset(micros, local int64, zone *time.Location) int64 {
-	offset := offsetAt(floorDiv(micros, microsPerSecond), zone)
+	offset := offsetAt(civil.FloorDiv(micros, microsPerSecond), zone)
 	instant := saturatingAdd(local, -offset*microsPerSecond)
-	if offsetAt(floorDiv(instant, microsPerSecond), zone) == offset {
+	if offsetAt(civil.FloorDiv(instant, microsPerSecond), zone) == offset {
 		return instant
 	}
 	return instantMicros(local, zone)
@@ -511,7 +512,7 @@ func timestampAdd(env *Env, a []Value, t schema.Type) (Value, error) {
 // plusMonths adds months on the calendar of a zone: the clock shows the same time.
 func plusMonths(micros, months int64, zone *time.Location) (int64, bool) {
 	local := localMicros(micros, zone)
-	days := floorDiv(local, microsPerDay)
+	days := civil.FloorDiv(local, microsPerDay)
 	moved, ok := mulAdd(addMonths(days, months), microsPerDay, local-days*microsPerDay)
 	return sameOffset(micros, moved, zone), ok
 }
@@ -531,7 +532,7 @@ func timestampDiff(env *Env, a []Value, t schema.Type) (Value, error) {
 		return Value{Type: t, I: diff / unit.micros}, nil
 	}
 	// Whole months between: the day counts only once its time of day has come.
-	fromDay, toDay := floorDiv(from, microsPerDay), floorDiv(to, microsPerDay)
+	fromDay, toDay := civil.FloorDiv(from, microsPerDay), civil.FloorDiv(to, microsPerDay)
 	fromTime, toTime := from-fromDay*microsPerDay, to-toDay*microsPerDay
 	switch {
 	case toDay > fromDay && toTime < fromTime:
@@ -540,7 +541,7 @@ func timestampDiff(env *Env, a []Value, t schema.Type) (Value, error) {
 		toDay++
 	}
 	packed := func(days int64) int64 {
-		year, month, day := civil(days)
+		year, month, day := civil.Date(days)
 		return (year*12+int64(month-1))*32 + int64(day)
 	}
 	return Value{Type: t, I: (packed(toDay) - packed(fromDay)) / 32 / unit.months}, nil
@@ -551,10 +552,10 @@ func outOfBounds(what string) error {
 }
 
 func dateOf(year, month, day int64) (int64, error) {
-	if month < 1 || month > 12 || day < 1 || day > int64(daysInMonth(year, int(month))) || year < -999999999 || year > 999999999 {
+	if month < 1 || month > 12 || day < 1 || day > int64(civil.DaysIn(year, int(month))) || year < -999999999 || year > 999999999 {
 		return 0, outOfBounds(fmt.Sprintf("the date %d-%02d-%02d", year, month, day))
 	}
-	return daysOf(year, int(month), int(day)), nil
+	return civil.Days(year, int(month), int(day)), nil
 }
 
 // timestampParts is the Resolve of the functions of year, month, day, hour, minute and second.
@@ -615,7 +616,7 @@ func nullOnError(eval evalFunc) evalFunc {
 }
 
 func epoch(unit int64) evalFunc {
-	return pure(func(a []Value) Value { return IntOf(schema.Long, floorDiv(a[0].I, unit)) })
+	return pure(func(a []Value) Value { return IntOf(schema.Long, civil.FloorDiv(a[0].I, unit)) })
 }
 
 func fromEpoch(unit int64) evalFunc {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/deltaskip/deltaskip/internal/civil"
 	"github.com/deltaskip/deltaskip/schema"
 )
 
@@ -97,9 +98,9 @@ func dateFormat(env *Env, a []Value, _ schema.Type) (Value, error) {
 		return Value{}, err
 	}
 	local := wallMicros(a[0], env)
-	days := floorDiv(local, microsPerDay)
+	days := civil.FloorDiv(local, microsPerDay)
 	micros := local - days*microsPerDay
-	year, month, day := civil(days)
+	year, month, day := civil.Date(days)
 	hour := micros / microsPerHour
 	var b strings.Builder
 	for _, it := range items {
@@ -155,7 +156,7 @@ func dateFormat(env *Env, a []Value, _ schema.Type) (Value, error) {
 		case 'S':
 			b.WriteString(fmt.Sprintf("%06d000", micros%microsPerSecond)[:n])
 		case 'X', 'x', 'Z':
-			formatOffset(&b, offsetAt(floorDiv(a[0].I, microsPerSecond), env.zone()), it)
+			formatOffset(&b, offsetAt(civil.FloorDiv(a[0].I, microsPerSecond), env.zone()), it)
 		}
 	}
 	return StringOf(b.String()), nil

@@ -232,26 +232,6 @@ func TestTextReadsBack(t *testing.T) {
 	})
 }
 
-func TestCalendar(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		days := rapid.Int64Range(-800_000, 3_000_000).Draw(t, "days")
-		want := time.Unix(days*secondsPerDay, 0).UTC()
-		year, month, day := civil(days)
-		if int(year) != want.Year() || month != int(want.Month()) || day != want.Day() {
-			t.Fatalf("%d is %d-%d-%d, want %s", days, year, month, day, want)
-		}
-		if back := daysOf(year, month, day); back != days {
-			t.Fatalf("%d comes back as %d", days, back)
-		}
-	})
-	rapid.Check(t, func(t *rapid.T) {
-		days := rapid.Int64Range(-1<<40, 1<<40).Draw(t, "days")
-		if year, month, day := civil(days); daysOf(year, month, day) != days {
-			t.Fatalf("%d comes back as %d", days, daysOf(year, month, day))
-		}
-	})
-}
-
 // Every instant's wall clock reading leads back to it, or to the earlier instant that has the same reading.
 func TestWallClockReadings(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
