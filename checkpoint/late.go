@@ -5,6 +5,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"github.com/deltaskip/deltaskip/colstats"
 	"github.com/deltaskip/deltaskip/internal/leaf"
 )
 
@@ -35,7 +36,7 @@ func (b *batchReader) latePaths() *latePaths {
 	if b.kept < b.rows {
 		l.rows = make([]int32, 0, b.kept)
 		for i := range b.rows {
-			if isSet(b.keep, i) {
+			if colstats.IsSet(b.keep, i) {
 				l.rows = append(l.rows, int32(i))
 			}
 		}

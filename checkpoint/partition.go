@@ -60,7 +60,7 @@ func (b *batchReader) readPartitionTexts(raw *colstats.Raw) error {
 	}
 	size, at := 0, 0
 	for i := range b.rows {
-		if !isSet(b.keep, i) {
+		if !colstats.IsSet(b.keep, i) {
 			if err := p.each(func(_, _ []byte, _ bool) {}); err != nil {
 				return err
 			}
@@ -68,7 +68,7 @@ func (b *batchReader) readPartitionTexts(raw *colstats.Raw) error {
 		}
 		err := p.each(func(key, value []byte, null bool) {
 			for _, w := range columns {
-				if !bytes.Equal(key, w.name) || isSet(w.demand.HasValueText, at) || w.demand.Value != nil && w.demand.Value.IsValid(at) {
+				if !bytes.Equal(key, w.name) || colstats.IsSet(w.demand.HasValueText, at) || w.demand.Value != nil && w.demand.Value.IsValid(at) {
 					continue
 				}
 				w.demand.HasValueText[at/64] |= 1 << (at % 64)

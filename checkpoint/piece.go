@@ -193,14 +193,12 @@ func valid(a arrow.Array, n int) []uint64 {
 	return words
 }
 
-func isSet(words []uint64, i int) bool { return words[i/64]>>(i%64)&1 == 1 }
-
 // dropSeen takes the files that were seen out of keep.
 func (b *batchReader) dropSeen() error {
 	path := b.arrays[b.g.path]
 	storage, inline, offset := b.arrays[b.g.storageType], b.arrays[b.g.pathOrInlineDV], b.arrays[b.g.offset]
 	for i := range b.rows {
-		if !isSet(b.keep, i) {
+		if !colstats.IsSet(b.keep, i) {
 			continue
 		}
 		if path.IsNull(i) { // a group of adds alone: the footer is wrong
@@ -254,12 +252,12 @@ func (b *batchReader) pick(a arrow.Array) (arrow.Array, error) {
 		}
 	}()
 	for i := 0; i < b.rows; {
-		if !isSet(b.keep, i) {
+		if !colstats.IsSet(b.keep, i) {
 			i++
 			continue
 		}
 		from := i
-		for i < b.rows && isSet(b.keep, i) {
+		for i < b.rows && colstats.IsSet(b.keep, i) {
 			i++
 		}
 		runs = append(runs, array.NewSlice(a, int64(from), int64(i)))

@@ -313,7 +313,7 @@ func (w *writer) clustered() iter.Seq2[*action.Add, error] {
 
 // compareLower orders files by a column's lower bound; those without one come last.
 func compareLower(f *colstats.Facts, i int, g *colstats.Facts, j int) int {
-	switch has, too := isSet(f.Bounded, i), isSet(g.Bounded, j); {
+	switch has, too := colstats.IsSet(f.Bounded, i), colstats.IsSet(g.Bounded, j); {
 	case !has && !too:
 		return 0
 	case !has:

@@ -344,7 +344,7 @@ func (t *statsTree) facts(adds []action.Action, o colstats.Options) (*colstats.B
 func (t *statsTree) appendPartitions(r *row, facts *colstats.Batch, i int) error {
 	for d := range t.partitions {
 		f, b := facts.Facts(d), r.builder()
-		if !isSet(f.Bounded, i) {
+		if !colstats.IsSet(f.Bounded, i) {
 			b.AppendNull()
 			continue
 		}

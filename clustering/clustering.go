@@ -174,21 +174,19 @@ func (m *measurer) pass(ctx context.Context, layout *colstats.Layout) error {
 	return nil
 }
 
-func isSet(bitmap []uint64, i int) bool { return bitmap != nil && bitmap[i/64]>>(i%64)&1 != 0 }
-
 // add counts what is known of a batch's files, of which base is the first in log order.
 func (c *Column) add(f *colstats.Facts, base int64, files int, r ranges) {
 	for i := range files {
-		if isSet(f.NoNull, i) {
+		if colstats.IsSet(f.NoNull, i) {
 			c.NoNull++
 		}
 		switch {
-		case isSet(f.AllNull, i):
+		case colstats.IsSet(f.AllNull, i):
 			c.AllNull++
-		case isSet(f.Bounded, i) && f.Lower != nil:
+		case colstats.IsSet(f.Bounded, i) && f.Lower != nil:
 			low, high := cell.At(f.Lower, c.Column.Type, i), cell.At(f.Upper, c.Column.Type, i)
 			c.Bounded++
-			if !isSet(f.MayNaN, i) && low.Compare(high) == 0 {
+			if !colstats.IsSet(f.MayNaN, i) && low.Compare(high) == 0 {
 				c.Points++
 			}
 			r.add(low, high)

@@ -84,7 +84,7 @@ func (t *text) array(mem memory.Allocator, dt arrow.DataType, n int, open []uint
 	copy(to[1:], t.ends[:n])
 	more := int32(0)
 	for i := range n {
-		if isSet(open, i) {
+		if IsSet(open, i) {
 			more += int32(len(MaxString))
 		}
 		to[i+1] += more
@@ -96,7 +96,7 @@ func (t *text) array(mem memory.Allocator, dt arrow.DataType, n int, open []uint
 	}
 	for i := range n {
 		value := t.at(i)
-		if isSet(open, i) {
+		if IsSet(open, i) {
 			value = []byte(MaxString)
 		}
 		copy(data.Bytes()[to[i]:to[i+1]], value)

@@ -115,7 +115,7 @@ func (b *Batch) bits(bitmap []uint64, offset int) *memory.Buffer {
 	buf := newBuffer(b.mem, int(bitutil.BytesForBits(int64(offset+b.n))))
 	clear(buf.Bytes())
 	for i := range b.n {
-		if isSet(bitmap, i) {
+		if IsSet(bitmap, i) {
 			bitutil.SetBit(buf.Bytes(), offset+i)
 		}
 	}

@@ -13,8 +13,10 @@ import (
 
 func bitmap(n int) []uint64 { return make([]uint64, (n+63)/64) }
 
-func setBit(b []uint64, i int)     { b[i/64] |= 1 << (i % 64) }
-func isSet(b []uint64, i int) bool { return wordOf(b, i/64)>>(i%64)&1 != 0 }
+func setBit(b []uint64, i int) { b[i/64] |= 1 << (i % 64) }
+
+// IsSet reports bit i of a bitmap as [Facts] has them: one that is nil or ends before has no such bit set.
+func IsSet(b []uint64, i int) bool { return wordOf(b, i/64)>>(i%64)&1 != 0 }
 
 // wordOf returns a word of a bitmap that may be too short.
 func wordOf(b []uint64, w int) uint64 {
@@ -64,7 +66,7 @@ func (r *reader) conclude(from, n int) {
 
 // ordersNaN says whether the writer of a row's statistics let NaN count for the maximum.
 func (r *reader) ordersNaN(row int) bool {
-	return !r.hull && (r.nan == NaNOrdered || r.nan == NaNOrderedIfOwn && isSet(r.own, row))
+	return !r.hull && (r.nan == NaNOrdered || r.nan == NaNOrderedIfOwn && IsSet(r.own, row))
 }
 
 // facts returns the facts of n rows, all of them concluded.

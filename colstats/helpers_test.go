@@ -70,18 +70,18 @@ func layoutOf(t testing.TB, schemaString string, partition ...string) *Layout {
 // describe says in words what a row's facts prove: "[1, 2]", "no NULL", "all NULL", "NaN?", in this order, or "nothing".
 func describe(f *Facts, row int) string {
 	var known []string
-	if isSet(f.Bounded, row) && f.Lower != nil {
+	if IsSet(f.Bounded, row) && f.Lower != nil {
 		known = append(known, "["+boundString(f.Lower, row)+", "+boundString(f.Upper, row)+"]")
 	}
 	for _, bit := range []struct {
 		bitmap []uint64
 		name   string
 	}{{f.NoNull, "no NULL"}, {f.AllNull, "all NULL"}} {
-		if isSet(bit.bitmap, row) {
+		if IsSet(bit.bitmap, row) {
 			known = append(known, bit.name)
 		}
 	}
-	if isSet(f.MayNaN, row) && isSet(f.Bounded, row) {
+	if IsSet(f.MayNaN, row) && IsSet(f.Bounded, row) {
 		known = append(known, "NaN?")
 	}
 	if len(known) == 0 {

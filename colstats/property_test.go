@@ -179,23 +179,23 @@ func compareFloats(a, b float64) int {
 
 // weaker says why the facts of a file are not implied by stronger ones, or "".
 func weaker(weak, strong *Facts) string {
-	if isSet(weak.NoNull, 0) && !isSet(strong.NoNull, 0) {
+	if IsSet(weak.NoNull, 0) && !IsSet(strong.NoNull, 0) {
 		return "no NULL"
 	}
-	if isSet(weak.AllNull, 0) && !isSet(strong.AllNull, 0) {
+	if IsSet(weak.AllNull, 0) && !IsSet(strong.AllNull, 0) {
 		return "all NULL"
 	}
-	if !isSet(weak.Bounded, 0) || isSet(strong.AllNull, 0) {
+	if !IsSet(weak.Bounded, 0) || IsSet(strong.AllNull, 0) {
 		return ""
 	}
-	if !isSet(strong.Bounded, 0) {
+	if !IsSet(strong.Bounded, 0) {
 		return "bounds"
 	}
-	if isSet(strong.MayNaN, 0) && !isSet(weak.MayNaN, 0) {
+	if IsSet(strong.MayNaN, 0) && !IsSet(weak.MayNaN, 0) {
 		return "no NaN"
 	}
 	nan := strings.HasPrefix(boundString(strong.Lower, 0), "NaN")
-	if nan && isSet(weak.MayNaN, 0) {
+	if nan && IsSet(weak.MayNaN, 0) {
 		return "" // all values are NaN, which the weaker facts allow
 	}
 	if compareBounds(weak.Lower, strong.Lower) > 0 || compareBounds(weak.Upper, strong.Upper) < 0 {

@@ -106,7 +106,7 @@ func (raw *Raw) onlyStructs() bool {
 		return true
 	}
 	for row := range raw.Len {
-		if !isSet(raw.HasStruct, row) && raw.StatsJSON.IsValid(row) {
+		if !IsSet(raw.HasStruct, row) && raw.StatsJSON.IsValid(row) {
 			return false
 		}
 	}
@@ -126,7 +126,7 @@ func (r *reader) readRaw(raw *Raw, wanted []bool) {
 	for row := range raw.Len {
 		r.begin(row)
 		switch {
-		case raw.HasStruct == nil || isSet(raw.HasStruct, row):
+		case raw.HasStruct == nil || IsSet(raw.HasStruct, row):
 			r.records[row] = records(row)
 			for i := range all {
 				all[i].statistics(row)
@@ -241,14 +241,14 @@ func (l *leaves) partition(row int, zone *time.Location) {
 	case text != nil && text.IsValid(row):
 		c.setPartition(row, asBytes(textAt(text, row)), zone)
 		return
-	case isSet(l.raw.HasValueText, row):
+	case IsSet(l.raw.HasValueText, row):
 		c.cell(row).known |= isNull
 		return
 	}
 	switch value := l.raw.Value; {
 	case value == nil:
 	case value.IsNull(row):
-		if isSet(l.raw.HasValue, row) {
+		if IsSet(l.raw.HasValue, row) {
 			c.cell(row).known |= isNull
 		}
 	case l.value != nil:

@@ -481,7 +481,7 @@ func TestLongBounds(t *testing.T) {
 	for i := range 2 {
 		f := batch.Facts(i)
 		lower, upper := textAt(f.Lower, 0), textAt(f.Upper, 0)
-		if !isSet(f.Bounded, 0) || len(lower) > maxTextBytes || len(upper) > maxTextBytes+1 || lower > long || upper < long || !strings.HasSuffix(upper, MaxString) {
+		if !IsSet(f.Bounded, 0) || len(lower) > maxTextBytes || len(upper) > maxTextBytes+1 || lower > long || upper < long || !strings.HasSuffix(upper, MaxString) {
 			t.Errorf("bounds of %d and %d bytes", len(lower), len(upper))
 		}
 	}

@@ -9,11 +9,11 @@ import (
 func spanOf(f *colstats.Facts, file int) span {
 	t := f.Column.Type
 	s := span{
-		null:  !bitSet(f.NoNull, file),
-		empty: bitSet(f.AllNull, file),
-		nan:   bitSet(f.MayNaN, file),
+		null:  !colstats.IsSet(f.NoNull, file),
+		empty: colstats.IsSet(f.AllNull, file),
+		nan:   colstats.IsSet(f.MayNaN, file),
 	}
-	if !bitSet(f.Bounded, file) || f.Lower == nil {
+	if !colstats.IsSet(f.Bounded, file) || f.Lower == nil {
 		s.nan = isFloat(t)
 		return s
 	}
@@ -23,4 +23,3 @@ func spanOf(f *colstats.Facts, file int) span {
 	return s
 }
 
-func bitSet(bitmap []uint64, i int) bool { return bitmap != nil && bitmap[i/64]>>(i%64)&1 != 0 }

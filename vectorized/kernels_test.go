@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/deltaskip/deltaskip/colstats"
 	"github.com/deltaskip/deltaskip/predicate"
 	"github.com/deltaskip/deltaskip/schema"
 )
@@ -110,7 +111,7 @@ func (k *harness) compare(name string, lo int, run func(dst []uint64), want func
 		k.Fatalf("%s wrote past its words", name)
 	}
 	for i := lo; i < k.n; i++ {
-		if got := bitSet(dst, i-lo); got != want(i) {
+		if got := colstats.IsSet(dst, i-lo); got != want(i) {
 			k.Fatalf("%s of file %d in [%s, %s]: %t", name, i, k.lower[i].SQL(), k.upper[i].SQL(), got)
 		}
 	}

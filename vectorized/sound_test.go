@@ -87,7 +87,7 @@ func evaluate(t *rapid.T, p *Program, facts map[*schema.Column]*colstats.Facts, 
 		answer := make([]uint64, len(files))
 		r.answer(answer, id, files)
 		for i := range r.hi - r.lo {
-			*dst = append(*dst, bitSet(answer, i))
+			*dst = append(*dst, colstats.IsSet(answer, i))
 		}
 	}
 	for files, ok := r.next(chunkFiles); ok; files, ok = r.next(chunkFiles) {

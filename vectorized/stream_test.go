@@ -153,7 +153,7 @@ func TestFirstIsTheFirst(t *testing.T) {
 		var got []int64
 		stats, err = p.Scan(context.Background(), source(mem, p, files, size, end), func(b *colstats.Batch, base int64, r Result) error {
 			for i := range b.Len() {
-				if bitSet(r.May, i) {
+				if colstats.IsSet(r.May, i) {
 					got = append(got, base+int64(i))
 				}
 			}
