@@ -27,29 +27,37 @@ func (o Overlap) String() string {
 	return string(text)
 }
 
-// OverlapOf returns (a ∩ b) \ base: the rows that both a and b hold, those of base aside. It makes no vector, and where
-// base is part of both, which is what merging needs, it only counts.
+// OverlapOf returns (a ∩ b) \ base: the rows that both a and b hold, those of base aside. Where base is part of both, which is
+// what merging needs, and there is no overlap, it only counts.
 func OverlapOf(a, b, base *Vector) Overlap {
-	if base.SubsetOf(a) && base.SubsetOf(b) && a.common(b) == base.Cardinality() {
-		return Overlap{}
+	if base.Cardinality() > 0 {
+		if base.SubsetOf(a) && base.SubsetOf(b) && a.common(b) == base.Cardinality() {
+			return Overlap{}
+		}
+		a = a.AndNot(base)
 	}
-	return overlapRows(a, b, base)
+	var o Overlap
+	for i, j := range matches(a, b) {
+		p, q := a.payload(a.containers[i]), b.payload(b.containers[j])
+		n := p.common(q)
+		o.Count += int64(n)
+		if n > 0 {
+			o.show(a.containers[i].key, p, q)
+		}
+	}
+	return o
 }
 
-// overlapRows is OverlapOf row by row.
-func overlapRows(a, b, base *Vector) Overlap {
-	var o Overlap
-	for c := (cursor{v: a}); ; {
-		r, ok := c.next()
-		if !ok {
-			return o
-		}
-		for i := range r.n {
-			row := r.first + i
-			if b.Contains(row) && !base.Contains(row) {
-				if o.Count++; o.Count <= overlapShown {
-					o.Rows = append(o.Rows, row)
-				}
+// show adds rows that two containers of one key have in common, as long as there are not enough.
+func (o *Overlap) show(key uint64, p, q payload) {
+	w := walker{payload: p}
+	for s := w.next(); s != done; s = w.next() {
+		for v := s.first; v <= s.last; v++ {
+			if len(o.Rows) == overlapShown {
+				return
+			}
+			if q.contains(v) {
+				o.Rows = append(o.Rows, joinPosition(key, v))
 			}
 		}
 	}
@@ -81,7 +89,7 @@ func Merge(winner, current, base *Vector) (*Vector, Overlap, error) {
 		return nil, Overlap{}, &ShrunkError{Count: n}
 	}
 	if winner.common(current) != base.Cardinality() {
-		return nil, overlapRows(winner, current, base), nil
+		return nil, OverlapOf(winner, current, base), nil
 	}
 	return winner.Union(current), Overlap{}, nil
 }
