@@ -61,7 +61,7 @@ func (c *column) columnar(mem memory.Allocator, r *reader, raw *Raw, d *RawDeman
 		if f.MayNaN != nil {
 			for b := f.Bounded[w]; b != 0; b &= b - 1 {
 				row := from + bits.TrailingZeros64(b)
-				setTo(f.MayNaN, row, !r.ordersNaN(row))
+				setTo(f.MayNaN, row, !r.likeSpark(row))
 			}
 		}
 	}

@@ -47,7 +47,7 @@ func (r *reader) conclude(from, n int) {
 				k = c.statistics(x, r.records[row], r.hull)
 			}
 			if k&boundsCount != 0 {
-				k |= c.close(x, row, c.exact && !r.hull || r.ordersNaN(row))
+				k |= c.close(x, row, c.exact && !r.hull || r.likeSpark(row))
 			}
 			bit := row % 64
 			bounded |= uint64(k&isBounded/isBounded) << bit
@@ -64,8 +64,8 @@ func (r *reader) conclude(from, n int) {
 	}
 }
 
-// ordersNaN says whether the writer of a row's statistics let NaN count for the maximum.
-func (r *reader) ordersNaN(row int) bool {
+// likeSpark says whether the writer of a row's statistics is known to write floats and decimals as Spark does.
+func (r *reader) likeSpark(row int) bool {
 	return !r.hull && (r.nan == NaNOrdered || r.nan == NaNOrderedIfOwn && IsSet(r.own, row))
 }
 
@@ -150,8 +150,8 @@ func (c *column) partition(x *cell) conclusion {
 }
 
 // close makes bounds of the one or two that are known in a row: a side that is missing becomes the outermost value of
-// the type. A minimum above the maximum makes none. nanKnown is for closeFloat.
-func (c *column) close(x *cell, row int, nanKnown bool) conclusion {
+// the type. A minimum above the maximum makes none. likeSpark is for closeFloat and slack.
+func (c *column) close(x *cell, row int, likeSpark bool) conclusion {
 	known := x.known & (hasLower | hasUpper)
 	if known == 0 {
 		return 0
@@ -171,9 +171,12 @@ func (c *column) close(x *cell, row int, nanKnown bool) conclusion {
 		ordered = least <= greatest
 		x.bounds = [2]int64{least, greatest}
 	case floats:
-		return closeFloat(x, nanKnown)
+		return closeFloat(x, likeSpark)
 	case decimals:
 		bounds := c.decimals[row%ringRows]
+		if known == hasLower|hasUpper && bounds[maximum].Less(bounds[minimum]) {
+			return 0
+		}
 		greatest := decimal128.GetMaxValue(int32(c.demand.Column.Type.Precision))
 		if known&hasLower == 0 {
 			bounds[minimum] = greatest.Negate()
@@ -181,7 +184,10 @@ func (c *column) close(x *cell, row int, nanKnown bool) conclusion {
 		if known&hasUpper == 0 {
 			bounds[maximum] = greatest
 		}
-		ordered = bounds[minimum].LessEqual(bounds[maximum])
+		if !likeSpark {
+			bounds[minimum] = atLeast(bounds[minimum].Sub(c.slack(bounds[minimum])), greatest.Negate())
+			bounds[maximum] = atMost(bounds[maximum].Add(c.slack(bounds[maximum])), greatest)
+		}
 		c.bounds128[minimum][row], c.bounds128[maximum][row] = bounds[minimum], bounds[maximum]
 	case texts:
 		if known&hasUpper == 0 { // a missing minimum is "" already
@@ -226,6 +232,37 @@ func closeFloat(x *cell, nanKnown bool) conclusion {
 	}
 	x.bounds = [2]int64{int64(math.Float64bits(lower)), int64(math.Float64bits(upper))}
 	return k
+}
+
+// slack returns how far from a decimal bound, in units of the column's scale, the values may lie that it was made from.
+//
+// delta-rs writes decimals as doubles: 123456789012345.67 as 123456789012345.69, which as a minimum proves what is not so.
+// The unscaled value, and the power of ten if it is beyond 10^22, are rounded, then their quotient is; up to 15 digits
+// come through unharmed. The slack grows more slowly than the bound, so that a wider bound never proves more.
+func (c *column) slack(v decimal128.Num) decimal128.Num {
+	v = v.Abs()
+	shift, more := uint(50), int64(0) // eight roundings to 53 bits
+	switch {
+	case c.demand.Column.Type.Scale > 22:
+		shift = 46
+	case decimal128.FromU64(1e15).LessEqual(v):
+		more = 1
+	}
+	return decimal128.New(v.HighBits()>>shift, v.LowBits()>>shift|uint64(v.HighBits())<<(64-shift)).Add(decimal128.FromI64(more))
+}
+
+func atLeast(v, least decimal128.Num) decimal128.Num {
+	if v.Less(least) {
+		return least
+	}
+	return v
+}
+
+func atMost(v, most decimal128.Num) decimal128.Num {
+	if most.Less(v) {
+		return most
+	}
+	return v
 }
 
 // extremes returns the outermost values of a fixed-width type.

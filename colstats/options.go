@@ -16,7 +16,8 @@ const DefaultMaxStatsBytes = 1 << 20
 // prove nothing then.
 var UnknownZone = time.FixedZone("unknown", 0)
 
-// A NaNOrder says whether the statistics' writer let NaN count for a column's maximum, as Spark does.
+// A NaNOrder says whether the statistics' writer let NaN count for a column's maximum, as Spark does. A writer that is
+// known to is also believed to write decimals digit by digit, where others have been seen to round them to a double.
 type NaNOrder uint8
 
 const (
