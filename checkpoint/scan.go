@@ -23,7 +23,19 @@ type Scan struct {
 	// survivor, LSB first; nil keeps all. It is called from one goroutine, not the caller's.
 	Prune func(rowGroups *colstats.Batch) []uint64
 
+	Left *Left // who wants to know of the adds that Prune leaves out; nil when nobody does
+
 	Report *Report // what reading cost is added here when not nil
+}
+
+// A Left is shown the adds that pruning leaves out, for those who count adds. It costs the leaves of its layout: nothing, where that
+// is empty and there is no Seen, for then the footer says how many adds there are.
+type Left struct {
+	Layout *colstats.Layout // nil demands nothing
+
+	// Take is lent batches without paths, in checkpoint order, before the batches of later rows are yielded. It is called by
+	// whoever asks for the next batch. An error ends the scan.
+	Take func(*colstats.Batch) error
 }
 
 // A Report counts what scans did. It may be read when they are over.
@@ -48,9 +60,20 @@ const (
 // A piece is what one worker reads at once: some rows of a row group, or some lines.
 type piece struct {
 	lines    []textAction
+	scan     *Scan
 	group    *groupPlan
 	from, to int64 // rows
+	left     bool  // for scan.Left
+	adds     int64 // where this is positive: there is nothing to know of so many adds, and nothing to read
 }
+
+// A chunk is what came of a piece.
+type chunk struct {
+	batches []*colstats.Batch
+	left    bool
+}
+
+func (c chunk) release() { releaseAll(c.batches) }
 
 // Batches yields the adds of the checkpoint that a scan asks for, in checkpoint order. Each batch is lent until the next
 // step: who keeps it retains it. Stopping early stops all reading before Batches returns. After an error nothing follows.
@@ -65,14 +88,20 @@ func (c *Checkpoint) Batches(ctx context.Context, s Scan) iter.Seq2[*colstats.Ba
 		s.Layout = &colstats.Layout{}
 	}
 	source := func(ctx context.Context) iter.Seq2[piece, error] { return c.pieces(ctx, &s) }
-	read := func(ctx context.Context, p piece) ([]*colstats.Batch, error) {
-		if p.group == nil {
-			return c.text.batches(&s, p.lines)
+	read := func(ctx context.Context, p piece) (chunk chunk, err error) {
+		chunk.left = p.left
+		switch {
+		case p.group == nil:
+			chunk.batches, err = c.text.batches(&s, p.lines)
+		case p.adds > 0:
+			chunk.batches, err = countedOnly(p.scan, p.adds)
+		default:
+			chunk.batches, err = c.readPiece(ctx, p.scan, p)
 		}
-		return c.readPiece(ctx, &s, p)
+		return chunk, err
 	}
 	return func(yield func(*colstats.Batch, error) bool) {
-		for batches, err := range ordered.Map(ctx, c.o.Workers, source, read, releaseAll) {
+		for chunk, err := range ordered.Map(ctx, c.o.Workers, source, read, chunk.release) {
 			if err != nil {
 				if ctx.Err() != nil {
 					err = fmt.Errorf("checkpoint: %w", ctx.Err())
@@ -80,17 +109,38 @@ func (c *Checkpoint) Batches(ctx context.Context, s Scan) iter.Seq2[*colstats.Ba
 				yield(nil, err)
 				return
 			}
-			for i, b := range batches {
-				s.Report.Adds.Add(int64(b.Len()))
-				more := yield(b, nil)
+			for i, b := range chunk.batches {
+				more := true
+				if chunk.left {
+					err = s.Left.Take(b)
+				} else {
+					s.Report.Adds.Add(int64(b.Len()))
+					more = yield(b, nil)
+				}
 				b.Release()
-				if !more {
-					releaseAll(batches[i+1:])
+				if !more || err != nil {
+					releaseAll(chunk.batches[i+1:])
+					if err != nil {
+						yield(nil, err)
+					}
 					return
 				}
 			}
 		}
 	}
+}
+
+// countedOnly makes batches of adds of which nothing is known.
+func countedOnly(s *Scan, adds int64) (batches []*colstats.Batch, err error) {
+	for n := adds; n > 0; n -= colstats.MaxBatchLen {
+		b, err := colstats.NewBatch(s.Layout, &colstats.Raw{Len: int(min(n, colstats.MaxBatchLen))}, s.Stats)
+		if err != nil {
+			releaseAll(batches)
+			return nil, err
+		}
+		batches = append(batches, b)
+	}
+	return batches, nil
 }
 
 func releaseAll(batches []*colstats.Batch) {
@@ -111,36 +161,14 @@ func (c *Checkpoint) pieces(ctx context.Context, s *Scan) iter.Seq2[piece, error
 				lines = lines[n:]
 			}
 		}
-		size := int64(firstPiece)
+		k := &cutter{s: s, size: firstPiece, yield: yield}
 		for _, p := range c.files {
 			s.Report.Files.Add(1)
-			groups, err := p.plan(s)
-			if err != nil {
+			if more, err := k.cutFile(p); err != nil {
 				yield(piece{}, err)
 				return
-			}
-			keep, err := p.prune(s, groups)
-			if err != nil {
-				yield(piece{}, err)
+			} else if !more {
 				return
-			}
-			for i, g := range groups {
-				s.Report.RowGroups.Add(1)
-				if keep != nil && keep[i/64]>>(i%64)&1 == 0 {
-					s.Report.Pruned.Add(1)
-					s.Report.AddsLeft.Add(g.mostAdds())
-					continue
-				}
-				for from := int64(0); from < g.rows; {
-					to := min(from+size, g.rows)
-					if g.readsMap() {
-						to = g.rows
-					}
-					if !yield(piece{group: g, from: from, to: to}, nil) {
-						return
-					}
-					from, size = to, min(size*pieceGrows, lastPiece)
-				}
 			}
 		}
 	}

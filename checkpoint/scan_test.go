@@ -193,6 +193,17 @@ func survivors(t testing.TB, c *checkpoint.Checkpoint, p *vectorized.Program, s 
 	return paths
 }
 
+// counts counts the adds that a program is shown.
+func counts(t testing.TB, c *checkpoint.Checkpoint, p *vectorized.Program, s checkpoint.Scan) vectorized.Stats {
+	t.Helper()
+	s.Layout = p.Layout()
+	stats, err := p.Scan(t.Context(), c.Batches(t.Context(), s), func(*colstats.Batch, int64, vectorized.Result) error { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return stats
+}
+
 // predicates are asked of the test table.
 func randomPredicate(rnd *rand.Rand, n int) string {
 	i := rnd.IntN(n)
@@ -253,6 +264,13 @@ func TestPruningChangesNothing(t *testing.T) {
 					if !slices.Equal(got, want) {
 						t.Errorf("seed %d, %s, form %d: kept\n%v\nwant\n%v", seed, sql, i, got, want)
 					}
+					census := p.Census()
+					left := &checkpoint.Left{Layout: census.Layout(), Take: census.Count}
+					counted := counts(t, c, p, checkpoint.Scan{Seen: seen, Prune: p.Prune(), Left: left})
+					counted.Add(census.Stats())
+					if all := counts(t, c, p, checkpoint.Scan{Seen: seen}); counted != all {
+						t.Errorf("seed %d, %s, form %d: counted %+v, without pruning %+v", seed, sql, i, counted, all)
+					}
 				}
 			}
 		}
@@ -308,6 +326,21 @@ func TestPruning(t *testing.T) {
 	c, table, _ = written(t, mem, adds, o)
 	run(t, "id < 50 AND p = 0", 8)
 	run(t, "d < 5", 7)
+}
+
+// TestLeftFails ends a scan with the error of those who count what it leaves out.
+func TestLeftFails(t *testing.T) {
+	c, table, _ := written(t, checkedAllocator(t), testAdds(rand.New(rand.NewPCG(1, 2)), 300), checkpoint.WriteOptions{Stats: checkpoint.StatsAsStruct, RowGroupRows: 100})
+	nobody := errors.New("nobody counts")
+	left := &checkpoint.Left{Take: func(*colstats.Batch) error { return nobody }}
+	none := func(b *colstats.Batch) []uint64 { return make([]uint64, (b.Len()+63)/64) }
+	var got error
+	for _, err := range c.Batches(t.Context(), checkpoint.Scan{Layout: layoutOfTable(table), Prune: none, Left: left}) {
+		got = err
+	}
+	if got != nobody {
+		t.Errorf("the scan ends with %v", got)
+	}
 }
 
 // TestStopping ends reading at every point and in every way, and looks for what is left behind.

@@ -181,6 +181,7 @@ func (s *Snapshot) Table() (*schema.Table, error) { return s.table() }
 type BatchOptions struct {
 	Stats  colstats.Options
 	Prune  func(rowGroups *colstats.Batch) []uint64 // as in [checkpoint.Scan]
+	Left   *checkpoint.Left                         // as in [checkpoint.Scan]
 	Report *checkpoint.Report                       // as in [checkpoint.Scan]
 }
 
@@ -189,7 +190,7 @@ type BatchOptions struct {
 func (s *Snapshot) Batches(ctx context.Context, layout *colstats.Layout, o BatchOptions) iter.Seq2[*colstats.Batch, error] {
 	return func(yield func(*colstats.Batch, error) bool) {
 		if s.state != nil {
-			scan := checkpoint.Scan{Layout: layout, Stats: o.Stats, Seen: s.seen(), Prune: o.Prune, Report: o.Report}
+			scan := checkpoint.Scan{Layout: layout, Stats: o.Stats, Seen: s.seen(), Prune: o.Prune, Left: o.Left, Report: o.Report}
 			for b, err := range s.state.Batches(ctx, scan) {
 				if err != nil {
 					yield(nil, fmt.Errorf("deltalog: %w", err))

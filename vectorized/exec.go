@@ -24,8 +24,8 @@ const (
 
 // Scratch is the memory of one evaluation at a time. The zero Scratch is ready; reuse it from batch to batch.
 type Scratch struct {
-	may, partition []uint64
-	run            run
+	may, partition, all []uint64
+	run                 run
 }
 
 // A run is a program at work on a batch, chunk by chunk.

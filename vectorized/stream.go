@@ -27,7 +27,8 @@ type Stats struct {
 	SkippedByStats     int64 // some does, but none together with its data predicate
 }
 
-func (s *Stats) add(t Stats) {
+// Add counts the files of t as well.
+func (s *Stats) Add(t Stats) {
 	s.Considered += t.Considered
 	s.SkippedByPartition += t.SkippedByPartition
 	s.SkippedByStats += t.SkippedByStats
@@ -55,7 +56,7 @@ func (p *Program) First(ctx context.Context, src iter.Seq2[*colstats.Batch, erro
 		if f.hit != nil {
 			f.hit.Index += stats.Considered
 		}
-		stats.add(f.stats)
+		stats.Add(f.stats)
 		if f.hit != nil {
 			return f.hit, stats, nil
 		}
@@ -108,7 +109,7 @@ func (p *Program) first(b *colstats.Batch) (f firstOf, err error) {
 			file := r.lo + w*64 + i
 			partition[w] &= lowBits(i + 1)
 			may[w] &= lowBits(i + 1)
-			f.stats.add(count(w*64+i+1, partition[:w+1], may[:w+1]))
+			f.stats.Add(count(w*64+i+1, partition[:w+1], may[:w+1]))
 			path, err := b.Path(file)
 			if err != nil {
 				return f, fmt.Errorf("vectorized: the path of file %d of a batch: %w", file, err)
@@ -116,7 +117,7 @@ func (p *Program) first(b *colstats.Batch) (f firstOf, err error) {
 			f.hit = &Hit{Index: int64(file), Path: strings.Clone(path), Read: r.firstRead(file)}
 			return f, nil
 		}
-		f.stats.add(count(r.hi-r.lo, partition[:len(files)], may[:len(files)]))
+		f.stats.Add(count(r.hi-r.lo, partition[:len(files)], may[:len(files)]))
 	}
 	return f, nil
 }
@@ -160,7 +161,7 @@ func (p *Program) Scan(ctx context.Context, src iter.Seq2[*colstats.Batch, error
 			return stats, err
 		}
 		err := fn(e.batch, stats.Considered, e.result)
-		stats.add(count(e.batch.Len(), e.result.Partition, e.result.May))
+		stats.Add(count(e.batch.Len(), e.result.Partition, e.result.May))
 		done(e)
 		if err != nil {
 			return stats, err

@@ -134,9 +134,9 @@ func TestFirstIsTheFirst(t *testing.T) {
 			default:
 				kept = append(kept, int64(i))
 			}
-			all.add(s)
+			all.Add(s)
 			if len(kept) == 0 || kept[0] == int64(i) {
-				upTo.add(s)
+				upTo.Add(s)
 			}
 		}
 

@@ -144,6 +144,18 @@ func (p *Program) PartitionOnly() *Program {
 type Result struct {
 	Partition []uint64 // the file's partition may match some read
 	May       []uint64 // the file may match some read; a subset of Partition
+	All       []uint64 // every live row of the file matches; a subset of May. Nil without Options.Verdicts
+}
+
+// Verdict is the verdict on file i. It is never All without Options.Verdicts.
+func (r Result) Verdict(i int) Verdict {
+	switch {
+	case !colstats.IsSet(r.May, i):
+		return None
+	case colstats.IsSet(r.All, i):
+		return All
+	}
+	return Some
 }
 
 // Eval evaluates a batch that was made for the program's layout. The result belongs to s and is good until its next use.
@@ -156,14 +168,26 @@ func (p *Program) Eval(b *colstats.Batch, s *Scratch) (result Result, err error)
 	r := &s.run
 	words := (r.n + 63) / 64
 	s.partition, s.may = grow(s.partition, words), grow(s.may, words)
+	if p.options.Verdicts {
+		result.All = grow(s.all, words)
+		s.all = result.All
+	}
 	for files, ok := r.next(chunkFiles); ok; files, ok = r.next(chunkFiles) {
 		partition, may := window(s.partition, r.lo, r.hi), window(s.may, r.lo, r.hi)
 		if err := r.partitions(partition, files); err != nil {
 			return Result{}, err
 		}
 		r.answer(may, p.may, partition)
+		if result.All != nil {
+			all := window(result.All, r.lo, r.hi)
+			r.answer(all, p.partial, may)
+			for w := range all {
+				all[w] = may[w] &^ all[w]
+			}
+		}
 	}
-	return Result{Partition: s.partition, May: s.may}, nil
+	result.Partition, result.May = s.partition, s.may
+	return result, nil
 }
 
 // EvalEach is [Program.Eval] read by read: it sets dst[i] to the files that read i may match, one bit per file. dst must hold
@@ -209,27 +233,12 @@ func (p *Program) Verdicts(dst []Verdict, b *colstats.Batch, s *Scratch) (err er
 		}
 	}()
 	defer recoverTo(&err)
-	if err := s.run.start(p, b); err != nil {
+	r, err := p.Eval(b, s)
+	if err != nil {
 		return err
 	}
-	r := &s.run
-	var partition, may, partial [chunkWords]uint64
-	for files, ok := r.next(chunkFiles); ok; files, ok = r.next(chunkFiles) {
-		n := len(files)
-		if err := r.partitions(partition[:n], files); err != nil {
-			return err
-		}
-		r.answer(may[:n], p.may, partition[:n])
-		r.answer(partial[:n], p.partial, may[:n])
-		for i := range r.hi - r.lo {
-			bit := uint64(1) << (i % 64)
-			switch {
-			case may[i/64]&bit == 0:
-				dst[r.lo+i] = None
-			case partial[i/64]&bit == 0:
-				dst[r.lo+i] = All
-			}
-		}
+	for i := range b.Len() {
+		dst[i] = r.Verdict(i)
 	}
 	return nil
 }

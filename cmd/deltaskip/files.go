@@ -15,6 +15,7 @@ import (
 	"github.com/goccy/go-json"
 	"github.com/spf13/cobra"
 
+	"github.com/deltaskip/deltaskip/checkpoint"
 	"github.com/deltaskip/deltaskip/colstats"
 	"github.com/deltaskip/deltaskip/deltalog"
 	"github.com/deltaskip/deltaskip/predicate"
@@ -124,20 +125,34 @@ func newSearch(t *table, reads []*predicate.Predicate, f filesFlags) (*search, e
 	return &search{table: t, program: program, stats: stats, verdict: f.verdict}, nil
 }
 
-func (s *search) batches(ctx context.Context) iter.Seq2[*colstats.Batch, error] {
-	return s.table.snapshot.Batches(ctx, s.program.Layout(), deltalog.BatchOptions{Stats: s.stats})
+// batches yields the files without those that a checkpoint's footers rule out. The census, which may be nil, counts these.
+func (s *search) batches(ctx context.Context, census *vectorized.Census) iter.Seq2[*colstats.Batch, error] {
+	o := deltalog.BatchOptions{Stats: s.stats, Prune: s.program.Prune()}
+	if census != nil {
+		o.Left = &checkpoint.Left{Layout: census.Layout(), Take: census.Count}
+	}
+	return s.table.snapshot.Batches(ctx, s.program.Layout(), o)
 }
 
 // each calls fn for every file that may match, in log order.
-func (s *search) each(ctx context.Context, fn func(b *colstats.Batch, row int) error) (vectorized.Stats, error) {
-	return s.program.Scan(ctx, s.batches(ctx), func(b *colstats.Batch, _ int64, r vectorized.Result) error {
-		return eachBit(r.May, func(row int) error { return fn(b, row) })
+func (s *search) each(ctx context.Context, fn func(b *colstats.Batch, row int, v vectorized.Verdict) error) (vectorized.Stats, error) {
+	return s.scan(ctx, func(b *colstats.Batch, r vectorized.Result) error {
+		return eachBit(r.May, func(row int) error { return fn(b, row, r.Verdict(row)) })
 	})
+}
+
+// scan calls fn for batches, in log order, which together hold every file that may match. Files are counted whether they
+// are in one or not.
+func (s *search) scan(ctx context.Context, fn func(*colstats.Batch, vectorized.Result) error) (vectorized.Stats, error) {
+	census := s.program.Census()
+	stats, err := s.program.Scan(ctx, s.batches(ctx, census), func(b *colstats.Batch, _ int64, r vectorized.Result) error { return fn(b, r) })
+	stats.Add(census.Stats())
+	return stats, err
 }
 
 // count looks at every file and keeps none.
 func (s *search) count(ctx context.Context) (vectorized.Stats, error) {
-	return s.program.Scan(ctx, s.batches(ctx), func(*colstats.Batch, int64, vectorized.Result) error { return nil })
+	return s.scan(ctx, func(*colstats.Batch, vectorized.Result) error { return nil })
 }
 
 // kept is how many files may match.
@@ -158,7 +173,7 @@ func eachBit(words []uint64, fn func(i int) error) error {
 // candidates returns the paths of the files that may match, sorted, as the log spells them.
 func (s *search) candidates(ctx context.Context) ([]string, vectorized.Stats, error) {
 	paths := []string{}
-	stats, err := s.each(ctx, func(b *colstats.Batch, row int) error {
+	stats, err := s.each(ctx, func(b *colstats.Batch, row int, _ vectorized.Verdict) error {
 		path, err := b.Path(row)
 		paths = append(paths, strings.Clone(path))
 		return err
@@ -168,9 +183,13 @@ func (s *search) candidates(ctx context.Context) ([]string, vectorized.Stats, er
 }
 
 func (a *app) printFirst(ctx context.Context, s *search) error {
-	hit, stats, err := s.program.First(ctx, s.batches(ctx))
+	census := s.program.Census()
+	hit, stats, err := s.program.First(ctx, s.batches(ctx, census))
 	if err != nil {
 		return err
+	}
+	if hit == nil { // otherwise it depends on how far reading was ahead
+		stats.Add(census.Stats())
 	}
 	if a.json() {
 		out := struct {
@@ -226,74 +245,63 @@ type filesJSON struct {
 	Candidates []string          `json:"candidates"`
 	Skipped    skippedJSON       `json:"skipped"`
 	Unusable   []unusableJSON    `json:"unusable"`
-	Verdicts   map[string]string `json:"verdicts,omitempty"` // with --verdict: of the candidates; all others are None
+	Verdicts   map[string]string `json:"verdicts,omitempty"` // with --verdict: of every file
 }
 
 func (a *app) printFilesJSON(ctx context.Context, s *search) error {
-	paths, stats, err := s.candidates(ctx)
+	out := filesJSON{Version: s.table.snapshot.Version, Candidates: []string{}, Unusable: []unusableJSON{}}
+	var stats vectorized.Stats
+	var err error
+	if s.verdict {
+		stats, err = s.verdicts(ctx, &out)
+	} else {
+		out.Candidates, stats, err = s.candidates(ctx)
+	}
 	if err != nil {
 		return err
 	}
-	out := filesJSON{
-		Version:    s.table.snapshot.Version,
-		Total:      stats.Considered,
-		Candidates: paths,
-		Skipped:    skippedJSON{stats.SkippedByPartition, stats.SkippedByStats},
-		Unusable:   []unusableJSON{},
-	}
+	out.Total, out.Skipped = stats.Considered, skippedJSON{stats.SkippedByPartition, stats.SkippedByStats}
 	for _, u := range s.program.Unusable() {
 		out.Unusable = append(out.Unusable, unusableJSON{u.Read, u.Conjunct, u.Reason})
-	}
-	if s.verdict {
-		if out.Verdicts, err = s.verdicts(ctx); err != nil {
-			return err
-		}
 	}
 	return printJSON(a.stdout, out)
 }
 
-// verdicts returns the verdict on every file by path.
-func (s *search) verdicts(ctx context.Context) (map[string]string, error) {
-	verdicts := map[string]string{}
-	var scratch vectorized.Scratch
-	var dst []vectorized.Verdict
-	for b, err := range s.batches(ctx) {
-		if err != nil {
-			return nil, err
-		}
-		dst = slices.Grow(dst[:0], b.Len())[:b.Len()]
-		if err := s.program.Verdicts(dst, b, &scratch); err != nil {
-			return nil, err
-		}
-		for row, v := range dst {
+// verdicts fills in the verdict on every file by path, and the candidates. Each file must be read for that, if only for its
+// name.
+func (s *search) verdicts(ctx context.Context, out *filesJSON) (vectorized.Stats, error) {
+	out.Verdicts = map[string]string{}
+	all := s.table.snapshot.Batches(ctx, s.program.Layout(), deltalog.BatchOptions{Stats: s.stats})
+	stats, err := s.program.Scan(ctx, all, func(b *colstats.Batch, _ int64, r vectorized.Result) error {
+		for row := range b.Len() {
 			path, err := b.Path(row)
 			if err != nil {
-				return nil, err
+				return err
 			}
-			verdicts[strings.Clone(path)] = v.String()
+			v := r.Verdict(row)
+			path = strings.Clone(path)
+			out.Verdicts[path] = v.String()
+			if v != vectorized.None {
+				out.Candidates = append(out.Candidates, path)
+			}
 		}
-	}
-	return verdicts, nil
+		return nil
+	})
+	slices.Sort(out.Candidates)
+	return stats, err
 }
 
 func (a *app) printFilesText(ctx context.Context, s *search) error {
 	return buffered(a.stdout, func(w *bufio.Writer) error {
-		verdicts := map[string]string{}
-		if s.verdict {
-			var err error
-			if verdicts, err = s.verdicts(ctx); err != nil {
-				return err
-			}
-		}
 		kept := 0
-		stats, err := s.each(ctx, func(b *colstats.Batch, row int) error {
+		stats, err := s.each(ctx, func(b *colstats.Batch, row int, v vectorized.Verdict) error {
 			path, err := b.Path(row)
 			if err != nil {
 				return err
 			}
 			kept++
 			fmt.Fprint(w, path)
-			if v, ok := verdicts[path]; ok {
+			if s.verdict {
 				fmt.Fprintf(w, "  %s", v)
 			}
 			reason, ok, err := s.program.Why(b, row)
