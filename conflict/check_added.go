@@ -67,18 +67,23 @@ func (c *Checker) checkAddedFiles(ctx context.Context, t *candidate, w *winner) 
 	return nil, c.checkPartitions(ctx, t, w, p, SkippingFailed)
 }
 
-// countsAdds reports whether the winner's added files count for the loser at all. It only looks at what rebasing doesn't
-// change.
-func (c *candidate) countsAdds(w *winner) bool {
+// countsAdds reports whether the winner's added files count for the loser at all.
+func (c *candidate) countsAdds(w *winner) bool { return w.NumAdds() > 0 && c.exempt(w) == "" }
+
+// exempt says in words why the winner's added files do not count for the loser, and nothing where they do. It only looks at
+// what rebasing doesn't change.
+func (c *candidate) exempt(w *winner) string {
 	switch {
-	case w.NumAdds() == 0 || c.blind || c.isolation.Level == SnapshotIsolation:
-		return false
+	case c.blind:
+		return "this transaction is a blind append: it read nothing that they could change"
+	case c.isolation.Level == SnapshotIsolation:
+		return "under SnapshotIsolation only removed files count"
 	case c.backfill || c.unbackfill || w.isBackfill() || w.isUnbackfill():
-		return false // the files are the same as before
-	case c.isolation.Level == WriteSerializable && w.blind():
-		return c.changesMetadata
+		return "row tracking is being filled in or taken out: the files are the same as before"
+	case c.isolation.Level == WriteSerializable && w.blind() && !c.changesMetadata:
+		return "under WriteSerializable the files of a blind append may be ordered after this transaction"
 	}
-	return true
+	return ""
 }
 
 // asks returns what a winner's files will be asked first if they count; nil if they need not be decoded.

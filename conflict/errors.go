@@ -149,7 +149,7 @@ func (c *Conflict) Is(target error) bool { return target == ErrConflict || targe
 // Error says what happened, between whom, and what to do, in words that people search for.
 func (c *Conflict) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "conflict: %s [%s] SQLSTATE %s: %s", c.Kind.Exception(), c.ErrorClass(), SQLState, c.what())
+	fmt.Fprintf(&b, "conflict: %s [%s] SQLSTATE %s: %s", c.Kind.Exception(), c.ErrorClass(), SQLState, c.What())
 	fmt.Fprintf(&b, " Winner: %s.", c.Winner)
 	if c.Isolation.Source != "" {
 		fmt.Fprintf(&b, " Isolation level: %s.", c.Isolation)
@@ -176,8 +176,8 @@ func (w WinnerInfo) String() string {
 	return b.String()
 }
 
-// what is the conflict's first sentence.
-func (c *Conflict) what() string {
+// What says in one sentence what was in conflict with what. [Conflict.Error] begins with it.
+func (c *Conflict) What() string {
 	table := "the table"
 	if c.Table != "" {
 		table = "table " + c.Table
@@ -227,6 +227,9 @@ func (c *Conflict) readPart(verb string) string {
 	s := fmt.Sprintf("%s read %d (%s)", verb, c.Read, c.Predicate)
 	if c.Ranges != "" {
 		s += ", as it has " + c.Ranges
+	}
+	if c.Conjunct != "" && c.Conjunct != c.Predicate {
+		s += ", in which " + c.Conjunct + " excludes no file"
 	}
 	return s
 }

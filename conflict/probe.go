@@ -84,6 +84,7 @@ func (c *Checker) newProbe(reads []Read, env predicate.Env, m *action.Metadata) 
 // conjunct that cannot be bound may be TRUE of any file.
 func bindRead(r Read, table *schema.Table, env predicate.Env) (whole, partition *predicate.Predicate, err error) {
 	e := r.Expr
+	env.Joined = true
 	if e == nil {
 		if e, err = predicate.Parse(r.SQL, predicate.ParseOptions{}); err != nil {
 			return nil, nil, err

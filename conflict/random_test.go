@@ -195,7 +195,35 @@ func TestRandomTransactions(t *testing.T) {
 		if many[1].Outcome != Clear {
 			rt.Errorf("a blind append: %v", many[1].Conflict)
 		}
+		explained(rt, c, txn, stats)
 	})
+}
+
+// explained checks that an explanation tells the same story as the answer of mode Stats.
+func explained(t *rapid.T, c *Checker, txn *Transaction, stats Result) {
+	e, err := c.Explain(context.Background(), txn, Newest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range e.Winners {
+		if r.Err != nil {
+			t.Fatalf("version %d: %v", r.Winner.Version, r.Err)
+		}
+		if n := r.Reached(); int64(len(r.Files)) != min(n, maxReached) || n < 0 {
+			t.Errorf("version %d: %d files reached, %d listed", r.Winner.Version, n, len(r.Files))
+		}
+		f := stats.Conflict
+		switch {
+		case f == nil && r.Reached() > 0, f != nil && r.Winner.Version < f.Winner.Version && r.Reached() > 0:
+			t.Errorf("version %d passed, and reaches %+v", r.Winner.Version, r.Files)
+		case f != nil && r.Winner.Version == f.Winner.Version && f.Kind == ConcurrentAppend:
+			if r.Reached() == 0 || r.Files[0].Path != f.Path || r.Files[0].Reason != f.Reason || r.Files[0].Ranges != f.Ranges {
+				t.Errorf("the conflict is %+v, the explanation %+v", f, r)
+			}
+		case f != nil && r.Winner.Version == f.Winner.Version && r.Reached() > 0:
+			t.Errorf("%s although added files are reached: %+v", f.Kind, r.Files)
+		}
+	}
 }
 
 func logOfRandom(t *rapid.T, winners []randomWinner, withStats bool) *deltalog.Log {

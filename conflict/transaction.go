@@ -36,7 +36,9 @@ type Transaction struct {
 	// Isolation overrides the table's level, nil doesn't. A transaction that changes no data runs at SnapshotIsolation all
 	// the same, see [Isolation.For].
 	Isolation *Isolation
-	// Env is what the read predicates were evaluated with: the session's time zone and clock.
+	// Env is what the read predicates were evaluated with: the session's time zone and clock, and the name that they call
+	// the table by. Names qualified by anything else are columns of other tables, as in the condition of a MERGE, and bound
+	// nothing.
 	Env predicate.Env
 }
 

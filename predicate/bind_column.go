@@ -2,6 +2,7 @@ package predicate
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -13,6 +14,11 @@ import (
 func (b *binder) column(e *Column) (Expr, error) {
 	if len(e.Name) == 0 {
 		return nil, bindError("UNRESOLVED_COLUMN.WITHOUT_SUGGESTION", "a column has no name")
+	}
+	if b.env.Alias != "" && len(e.Name) > 1 && strings.EqualFold(e.Name[0], b.env.Alias) {
+		if _, err := b.table.Lookup(e.Name[1]); err == nil { // otherwise a column of structs may have the alias's name
+			e = &Column{Name: e.Name[1:]}
+		}
 	}
 	c, err := b.table.Lookup(e.Name...)
 	var lookup *schema.LookupError
@@ -32,6 +38,8 @@ func (b *binder) column(e *Column) (Expr, error) {
 		return &Opaque{SQL: e.String(), Reason: "metadata columns are known to the reader only"}, nil
 	case parent == nil && len(e.Name) == 1 && namelessCalls[first]:
 		return b.bind(&Call{Name: first})
+	case parent == nil && len(e.Name) > 1 && b.env.Joined && first != strings.ToLower(b.env.Alias):
+		return &Opaque{SQL: e.String(), Reason: fmt.Sprintf("%s is a column of another table, which bounds nothing in this one", e)}, nil
 	case parent == nil:
 		class := "UNRESOLVED_COLUMN.WITH_SUGGESTION"
 		if len(lookup.Suggestions) == 0 {

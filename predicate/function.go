@@ -10,6 +10,11 @@ import (
 type Env struct {
 	Zone *time.Location // session time zone; nil is UTC
 	Now  time.Time      // of current_date, current_timestamp and now; zero leaves them opaque
+	// Alias is what the query calls the table: t in t.site. Names that it qualifies are the table's, any case.
+	Alias string
+	// Joined says that the query is about other tables as well, such as the source of a MERGE. A name that is qualified by
+	// neither Alias nor a column of structs is a column of theirs: opaque. Without it such a name is an error.
+	Joined bool
 }
 
 // A Function is a scalar function that Spark knows, with Spark's ANSI semantics. It is written in terms of

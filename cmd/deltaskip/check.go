@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/goccy/go-json"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/deltaskip/deltaskip/action"
 	"github.com/deltaskip/deltaskip/conflict"
+	"github.com/deltaskip/deltaskip/deltalog"
 	"github.com/deltaskip/deltaskip/internal/txnfile"
 	"github.com/deltaskip/deltaskip/predicate"
 )
@@ -26,6 +26,7 @@ type checkFlags struct {
 	readFiles   []string
 	wholeTable  bool
 	isolation   string
+	alias       string
 	version     int64
 	mode        string
 }
@@ -54,6 +55,8 @@ take for a conflict.`,
 				return usagef("give --txn FILE, or --read-version R with --where SQL")
 			case f.txn != "" && (described || len(f.where)+len(f.readFiles) > 0 || f.wholeTable || f.isolation != ""):
 				return usagef("--txn FILE describes the whole transaction: leave out the other flags about it")
+			case described && f.readVersion < 0:
+				return usagef("--read-version %d: versions begin at 0; a transaction that creates the table is given by --txn", f.readVersion)
 			case described && len(f.where)+len(f.readFiles) == 0 && !f.wholeTable:
 				return usagef("say what the transaction read: --where SQL, --read-file PATH or --whole-table")
 			}
@@ -67,6 +70,7 @@ take for a conflict.`,
 	flags.StringArrayVar(&f.readFiles, "read-file", nil, "`PATH` of a file that it read, as the log spells it")
 	flags.BoolVar(&f.wholeTable, "whole-table", false, "it read the whole table")
 	flags.StringVar(&f.isolation, "isolation", "", "isolation `LEVEL`; the table's by default")
+	flags.StringVar(&f.alias, "alias", "", "what the predicates call the table, such as t in t.id; `NAME`s before other columns are of other tables")
 	flags.Int64Var(&f.version, "version", latest, "last version that counts as a winner; the latest by default")
 	flags.StringVar(&f.mode, "mode", "off", "how closely added files are looked at: `off|stats`")
 	return cmd
@@ -81,33 +85,37 @@ func (a *app) check(ctx context.Context, dir string, f checkFlags) error {
 	if err != nil {
 		return err
 	}
-	t, err := a.openTable(ctx, dir, moment{version: txn.ReadVersion})
+	zone, err := a.location()
 	if err != nil {
 		return err
 	}
-	defer t.Close()
-	if err := txn.ReadFrom(t.snapshot); err != nil {
-		return err
-	}
-	txn.Env = predicate.Env{Zone: t.zone, Now: time.Now()}
-	var seen events
-	checker, err := conflict.NewChecker(t.log, conflict.Options{Mode: mode, Observer: &seen, PartitionZone: t.zone})
+	store, log, err := openLog(dir)
 	if err != nil {
 		return err
 	}
-	last := int64(conflict.Newest)
+	defer store.Close()
+	if err := readFrom(ctx, log, txn); err != nil {
+		return fmt.Errorf("%s: %w", dir, err)
+	}
+	txn.Env = predicate.Env{Zone: zone, Now: time.Now(), Alias: f.alias}
+	c := checking{
+		table: dir, log: log, txn: txn, last: conflict.Newest,
+		options: conflict.Options{Mode: mode, PartitionZone: zone, Cache: conflict.NewWinnerCache(0)},
+	}
+	defer c.options.Cache.Close()
 	if f.version != latest {
-		last = f.version
+		c.last = f.version
 	}
-	result, err := checker.Check(ctx, txn, last)
+	result, err := c.run(ctx)
 	if f.txn == "" {
 		result.Actions = nil // of a transaction that is described by flags there are none
 	}
 	if a.json() {
-		printErr := printJSON(a.stdout, newCheckJSON(result, err, seen))
-		err = errors.Join(err, printErr)
+		out := newCheckJSON(result, err, c.seen)
+		out.explain(&c)
+		err = errors.Join(err, printJSON(a.stdout, out))
 	} else if err == nil {
-		err = buffered(a.stdout, func(w *bufio.Writer) error { return printCheck(w, mode, txn, result, seen) })
+		err = buffered(a.stdout, func(w *bufio.Writer) error { c.print(w, result); return nil })
 	}
 	if err == nil && result.Outcome == conflict.Conflicting {
 		err = errConflict
@@ -115,20 +123,28 @@ func (a *app) check(ctx context.Context, dir string, f checkFlags) error {
 	return err
 }
 
+// readFrom fills in what the transaction read of the table's state. One that read version -1 found no table.
+func readFrom(ctx context.Context, log *deltalog.Log, txn *conflict.Transaction) error {
+	if txn.ReadVersion < 0 {
+		return nil
+	}
+	snapshot, err := log.Snapshot(ctx, deltalog.SnapshotOptions{Version: &txn.ReadVersion})
+	if err != nil {
+		return err
+	}
+	return errors.Join(txn.ReadFrom(snapshot), snapshot.Close())
+}
+
 // transaction reads or makes the transaction that the flags describe.
 func (f checkFlags) transaction() (*conflict.Transaction, error) {
 	if f.txn == "" {
 		return f.described()
 	}
-	in, name := io.Reader(os.Stdin), "standard input"
-	if f.txn != "-" {
-		file, err := os.Open(f.txn)
-		if err != nil {
-			return nil, err
-		}
-		defer file.Close()
-		in, name = file, f.txn
+	in, name, err := openInput(f.txn)
+	if err != nil {
+		return nil, err
 	}
+	defer in.Close()
 	data, err := io.ReadAll(in)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
@@ -194,7 +210,10 @@ type checkJSON struct {
 	Message        string       `json:"message,omitempty"`
 	Hint           string       `json:"hint,omitempty"`
 
-	Events []any `json:"events"`
+	Unusable []unusableReadJSON `json:"unusable,omitempty"`
+	Winners  []reachJSON        `json:"winners,omitempty"`
+	WhatIf   []verdictJSON      `json:"whatIf,omitempty"`
+	Events   []any              `json:"events"`
 }
 
 type difference struct {
@@ -246,49 +265,4 @@ func (e events) json() []any {
 		}
 	}
 	return list
-}
-
-// printCheck explains the answer for people: winner by winner, then the outcome.
-func printCheck(w *bufio.Writer, mode conflict.Mode, txn *conflict.Transaction, r conflict.Result, seen events) error {
-	what := "A transaction"
-	if txn.CommitInfo != nil && txn.CommitInfo.Operation() != "" {
-		what = txn.CommitInfo.Operation()
-	}
-	fmt.Fprintf(w, "%s that read version %d, mode %s\n", what, txn.ReadVersion, mode)
-	for i, read := range txn.Reads {
-		fmt.Fprintf(w, "  read %d: %s\n", i, read)
-	}
-	if txn.ReadWholeTable {
-		fmt.Fprintln(w, "  read the whole table")
-	}
-	for _, event := range seen {
-		switch e := event.(type) {
-		case conflict.Fallback:
-			fmt.Fprintf(w, "  skipping failed, so partitions decide: %s\n", e.Message)
-		case conflict.Judged:
-			fmt.Fprintf(w, "%s\n  %s\n", e.Winner, judgement(e))
-		}
-	}
-	if r.Outcome == conflict.Clear {
-		fmt.Fprintf(w, "No conflict: it may commit as version %d.\n", r.Version)
-		return nil
-	}
-	fmt.Fprintf(w, "Conflict. %s\n", r.Conflict.Error())
-	return nil
-}
-
-// judgement says what the check against one winner looked at.
-func judgement(e conflict.Judged) string {
-	c := e.Counts
-	switch {
-	case errors.Is(e.Err, conflict.ErrConflict):
-		return fmt.Sprintf("stands in the way (%d files added, %d removed)", e.Adds, e.Removes)
-	case e.Err != nil:
-		return e.Err.Error()
-	case e.Adds == 0:
-		return fmt.Sprintf("added no file, removed %d: passed", e.Removes)
-	case !e.Counted:
-		return fmt.Sprintf("its %d added files do not count at this transaction's isolation level: passed", e.Adds)
-	}
-	return fmt.Sprintf("added %d files: skipped %d by partition, %d by statistics: passed", c.FilesConsidered, c.SkippedByPartition, c.SkippedByStats)
 }

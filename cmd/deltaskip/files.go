@@ -5,10 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"math/bits"
-	"os"
 	"slices"
 	"strings"
 
@@ -349,16 +347,12 @@ const maxQueryBytes = 16 << 20
 // readQueries yields the queries of a file, or of standard input for -. After an error nothing follows.
 func readQueries(name string) iter.Seq2[query, error] {
 	return func(yield func(query, error) bool) {
-		in := io.Reader(os.Stdin)
-		if name != "-" {
-			file, err := os.Open(name)
-			if err != nil {
-				yield(query{}, err)
-				return
-			}
-			defer file.Close()
-			in = file
+		in, name, err := openInput(name)
+		if err != nil {
+			yield(query{}, err)
+			return
 		}
+		defer in.Close()
 		lines := bufio.NewScanner(in)
 		lines.Buffer(nil, maxQueryBytes)
 		for n := 1; lines.Scan(); n++ {
