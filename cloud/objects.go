@@ -1,0 +1,156 @@
+package cloud
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"strings"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+
+	"github.com/deltaskip/deltaskip/logstore"
+)
+
+// A backend makes the requests of one vendor. Names are keys of the bucket. Errors are the vendor's, wrapped with what
+// package logstore has a word for.
+type backend interface {
+	// list calls yield for each object whose key begins with prefix and has no further slash, in order, from the first one
+	// after startAfter (a key, or empty), until yield returns false.
+	list(ctx context.Context, prefix, startAfter string, yield func(logstore.Entry) bool) error
+	stat(ctx context.Context, key string) (logstore.Entry, error)
+	// read returns n bytes from an offset, fewer at the object's end; negative n means all. An etag that is not empty must be
+	// the object's.
+	read(ctx context.Context, key string, offset, n int64, etag string) (io.ReadCloser, logstore.Entry, error)
+	put(ctx context.Context, key string, data []byte, ifAbsent bool) error
+	delete(ctx context.Context, key string) error
+}
+
+// errBusy says that another request for the same key was being served, so that this one was refused: it is to be repeated.
+var errBusy = errors.New("another write of the same name is under way")
+
+// objects is the folder of a table, by its backend.
+type objects struct {
+	backend
+	prefix string // of keys, with a slash at its end or empty
+}
+
+// relative is an entry with its name from the table's root.
+func (s *objects) relative(e logstore.Entry) logstore.Entry {
+	e.Name = strings.TrimPrefix(e.Name, s.prefix)
+	return e
+}
+
+// ready says why a request for a name must not be made.
+func ready(ctx context.Context, name string) error {
+	if err := logstore.CheckName(name); err != nil {
+		return err
+	}
+	return ctx.Err()
+}
+
+// List implements [logstore.Store].
+func (s *objects) List(ctx context.Context, dir, startAfter string) iter.Seq2[logstore.Entry, error] {
+	return func(yield func(logstore.Entry, error) bool) {
+		if err := ready(ctx, dir); err != nil {
+			yield(logstore.Entry{}, err)
+			return
+		}
+		after, last := "", ""
+		if startAfter != "" {
+			after = s.prefix + startAfter
+		}
+		stopped := false
+		var disorder error
+		err := s.list(ctx, s.prefix+dir+"/", after, func(e logstore.Entry) bool {
+			if e = s.relative(e); e.Name <= startAfter || e.Name == dir+"/" { // some list the folder's own empty object
+				return true
+			}
+			if e.Name <= last {
+				disorder = fmt.Errorf("cloud: the store lists %q after %q", e.Name, last)
+				return false
+			}
+			last = e.Name
+			stopped = !yield(e, nil)
+			return !stopped
+		})
+		if err = errors.Join(disorder, err); err != nil && !stopped {
+			yield(logstore.Entry{}, fmt.Errorf("cloud: listing %s: %w", dir, err))
+		}
+	}
+}
+
+// Get implements [logstore.Store].
+func (s *objects) Get(ctx context.Context, name string, limit int64) (data []byte, e logstore.Entry, err error) {
+	if err := ready(ctx, name); err != nil {
+		return nil, e, err
+	}
+	body, e, err := s.read(ctx, s.prefix+name, 0, -1, "")
+	if err != nil {
+		return nil, logstore.Entry{}, fmt.Errorf("cloud: %s: %w", name, err)
+	}
+	defer body.Close()
+	if e.Size > limit {
+		return nil, logstore.Entry{}, fmt.Errorf("cloud: %s has %d bytes, more than %d: %w", name, e.Size, limit, logstore.ErrTooLarge)
+	}
+	data = make([]byte, e.Size)
+	if _, err := io.ReadFull(body, data); err != nil {
+		return nil, logstore.Entry{}, fmt.Errorf("cloud: %s: %w", name, err)
+	}
+	return data, s.relative(e), nil
+}
+
+// Open implements [logstore.Store].
+func (s *objects) Open(ctx context.Context, name string) (logstore.File, error) {
+	if err := ready(ctx, name); err != nil {
+		return nil, err
+	}
+	e, err := s.stat(ctx, s.prefix+name)
+	if err != nil {
+		return nil, fmt.Errorf("cloud: %s: %w", name, err)
+	}
+	return &file{ctx: ctx, objects: s, entry: s.relative(e)}, nil
+}
+
+// PutIfAbsent implements [logstore.Store].
+func (s *objects) PutIfAbsent(ctx context.Context, name string, data []byte) error {
+	return s.write(ctx, name, data, true)
+}
+
+// Put implements [logstore.Store].
+func (s *objects) Put(ctx context.Context, name string, data []byte) error {
+	return s.write(ctx, name, data, false)
+}
+
+// write puts an object. A server that is busy with the same name has refused: the same write is made again.
+func (s *objects) write(ctx context.Context, name string, data []byte, ifAbsent bool) error {
+	if err := ready(ctx, name); err != nil {
+		return err
+	}
+	wait := backoff.NewExponentialBackOff()
+	wait.InitialInterval, wait.MaxInterval = 50*time.Millisecond, time.Second
+	_, err := backoff.Retry(ctx, func() (struct{}, error) {
+		err := s.put(ctx, s.prefix+name, data, ifAbsent)
+		if err != nil && !errors.Is(err, errBusy) {
+			err = backoff.Permanent(err)
+		}
+		return struct{}{}, err
+	}, backoff.WithBackOff(wait), backoff.WithMaxTries(10))
+	if err != nil {
+		return fmt.Errorf("cloud: writing %s: %w", name, err)
+	}
+	return nil
+}
+
+// Delete implements [logstore.Store].
+func (s *objects) Delete(ctx context.Context, name string) error {
+	if err := ready(ctx, name); err != nil {
+		return err
+	}
+	if err := s.delete(ctx, s.prefix+name); err != nil {
+		return fmt.Errorf("cloud: deleting %s: %w", name, err)
+	}
+	return nil
+}
