@@ -56,7 +56,7 @@ func Open(ctx context.Context, table string) (*Store, error) {
 	prefix := strings.Trim(u.Path, "/")
 	if prefix != "" {
 		if slices.ContainsFunc(strings.Split(prefix, "/"), func(e string) bool { return e == "" || e == "." || e == ".." }) {
-			return nil, fmt.Errorf("cloud: %w: %q: the path has an element that is empty, . or ..", ErrURL, table)
+			return nil, fmt.Errorf("cloud: %w: %q: the path has an element that is empty, a dot or two dots", ErrURL, table)
 		}
 		prefix += "/"
 	}
