@@ -13,10 +13,11 @@ import (
 //	                  │
 //	  whole table, or unpartitioned and (mode Off or no reads) ──► the first file
 //	                  │
+//	mode Exact: some live row of the files that mode Stats keeps
 //	mode Stats: OR_i (P_i AND D_i) over all files at once ──failed──► fallback event, and
 //	mode Off:   OR_i P_i                                       ◄──────┘
 //
-// skipped reports that statistics removed what mode Off would have called a conflict.
+// skipped reports that statistics, or rows, removed what mode Off would have called a conflict.
 func (c *Checker) checkAddedFiles(ctx context.Context, t *candidate, w *winner) (skipped *NoConflict, err error) {
 	if !t.countsAdds(w) {
 		return nil, nil
@@ -38,33 +39,69 @@ func (c *Checker) checkAddedFiles(ctx context.Context, t *candidate, w *winner) 
 	if c.o.Mode == Off {
 		return nil, c.checkPartitions(ctx, t, w, p, PartitionsOverlap)
 	}
-	failure := p.failure
+	kept, s, failure := c.byStatistics(ctx, w, p)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	if failure == nil {
-		var hit *vectorized.Hit
-		var s vectorized.Stats
-		hit, s, failure = w.first(ctx, p.stats, c.colstats())
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
+		before := t.counts.SkippedByRows
+		if len(kept) > 0 && c.o.Mode == Exact {
+			err = c.checkRows(ctx, t, w, p, kept)
+		} else if len(kept) > 0 {
+			t.count(kept[0].upTo)
+			err = c.addConflict(ctx, t, w, p, kept[0])
 		}
-		if failure == nil {
-			if !partitioned { // a constant counts as a partition predicate, but mode Off would not have looked
-				s.SkippedByStats, s.SkippedByPartition = s.SkippedByStats+s.SkippedByPartition, 0
-			}
-			t.count(s)
-			if hit != nil {
-				return nil, c.addConflict(ctx, t, w, p, hit)
-			}
-			if s.SkippedByStats > 0 {
-				skipped = &NoConflict{Winner: w.Version, FilesConsidered: s.Considered, FilesSkipped: s.SkippedByStats, Tier: Stats}
-			}
-			return skipped, nil
+		if err != nil {
+			return nil, err
 		}
+		t.count(s)
+		byRows := t.counts.SkippedByRows - before
+		if s.SkippedByStats+byRows == 0 {
+			return nil, nil
+		}
+		skipped = &NoConflict{Winner: w.Version, FilesConsidered: s.Considered, FilesSkipped: s.SkippedByStats + byRows, Tier: Stats}
+		if byRows > 0 {
+			skipped.Tier = Exact
+		}
+		return skipped, nil
 	}
 	c.observe(ctx, Fallback{TxnID: t.info.TxnID(), Winner: w.Version, Class: failureClass(failure), Message: failure.Error()})
 	if !partitioned {
 		return nil, c.firstAdd(t, w, SkippingFailed)
 	}
 	return nil, c.checkPartitions(ctx, t, w, p, SkippingFailed)
+}
+
+// A survivor is an added file that the question of mode Stats keeps.
+type survivor struct {
+	vectorized.Hit
+	upTo vectorized.Stats // of the files up to this one
+}
+
+// byStatistics returns the files that statistics keep, in log order: in mode Stats the first will do. An error means that
+// they kept none and excluded none.
+func (c *Checker) byStatistics(ctx context.Context, w *winner, p *probe) (kept []survivor, s vectorized.Stats, err error) {
+	if p.failure != nil {
+		return nil, s, p.failure
+	}
+	if c.o.Mode == Exact {
+		kept, s, err = w.survivors(ctx, p.stats, c.colstats())
+	} else {
+		var hit *vectorized.Hit
+		if hit, s, err = w.first(ctx, p.stats, c.colstats()); hit != nil {
+			kept = []survivor{{*hit, s}}
+		}
+	}
+	if !p.partitioned { // a constant counts as a partition predicate, but mode Off would not have looked
+		asStats := func(s *vectorized.Stats) {
+			s.SkippedByStats, s.SkippedByPartition = s.SkippedByStats+s.SkippedByPartition, 0
+		}
+		asStats(&s)
+		for i := range kept {
+			asStats(&kept[i].upTo)
+		}
+	}
+	return kept, s, err
 }
 
 // countsAdds reports whether the winner's added files count for the loser at all.
@@ -138,13 +175,14 @@ func (c *Checker) firstAdd(t *candidate, w *winner, reason Reason) error {
 }
 
 // addConflict is the conflict with a file that statistics could not exclude.
-func (c *Checker) addConflict(ctx context.Context, t *candidate, w *winner, p *probe, hit *vectorized.Hit) error {
-	f := t.overlap(w, p, hit, RangesOverlap)
+func (c *Checker) addConflict(ctx context.Context, t *candidate, w *winner, p *probe, kept survivor) *Conflict {
 	var batches []*colstats.Batch // they are there already
 	if p.stats.loose < 0 {
 		batches, _ = w.batches(ctx, p.stats, c.colstats())
 	}
-	f.Reason, f.Ranges, f.Conjunct = p.why(hit, batches)
+	p.blame(&kept.Hit, batches)
+	f := t.overlap(w, p, &kept.Hit, RangesOverlap)
+	f.Reason, f.Ranges, f.Conjunct = p.why(&kept.Hit, batches)
 	return f
 }
 

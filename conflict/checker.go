@@ -30,7 +30,7 @@ type Options struct {
 	// Cache keeps winners from one check to the next; nil means a cache of 64 MiB of the checker's own.
 	Cache    *WinnerCache
 	Observer Observer // nil means none
-	Workers  int      // batches evaluated at once; 0 means GOMAXPROCS
+	Workers  int      // batches evaluated, or files read, at once; 0 means GOMAXPROCS
 	// ReadAhead is how many winners are read before their turn; 0 means 16, for where commits are far away.
 	ReadAhead int
 	Memory    memory.Allocator // makes every Arrow buffer; nil means memory.DefaultAllocator
@@ -53,7 +53,7 @@ type Checker struct {
 
 // NewChecker returns a checker of transactions on the table with the given log.
 func NewChecker(log *deltalog.Log, o Options) (*Checker, error) {
-	if o.Mode != Off && o.Mode != Stats {
+	if o.Mode > Exact {
 		return nil, fmt.Errorf("%w: %s", ErrUnsupportedMode, o.Mode)
 	}
 	if o.Workers < 0 || o.ReadAhead < 0 || o.MaxStatsBytes < 0 {

@@ -124,6 +124,8 @@ type Conflict struct {
 	Predicate string // that read's predicate as SQL
 	Conjunct  string // the part of it that is to blame, if it is not all of it
 	Ranges    string // what was known about the file's columns, for people
+	Rows      string // ROWS_MATCH, SAME_ROWS: which rows of the file, by position, for people
+	Note      string // why its rows did not settle the matter, where that was tried and they could not
 
 	Feature  string       // FEATURE_…: the table feature
 	App      string       // APPLICATION_ADVANCED: the application id
@@ -154,7 +156,11 @@ func (c *Conflict) Error() string {
 	if c.Isolation.Source != "" {
 		fmt.Fprintf(&b, " Isolation level: %s.", c.Isolation)
 	}
-	fmt.Fprintf(&b, " Reason: %s. %s", c.Reason, c.Hint())
+	fmt.Fprintf(&b, " Reason: %s.", c.Reason)
+	if c.Note != "" {
+		fmt.Fprintf(&b, " Its rows did not settle it: %s.", c.Note)
+	}
+	fmt.Fprintf(&b, " %s", c.Hint())
 	return b.String()
 }
 
@@ -225,6 +231,9 @@ func (c *Conflict) readPart(verb string) string {
 		return ""
 	}
 	s := fmt.Sprintf("%s read %d (%s)", verb, c.Read, c.Predicate)
+	if c.Reason == RowsMatch {
+		s = fmt.Sprintf(": %s matches read %d (%s)", c.Rows, c.Read, c.Predicate)
+	}
 	if c.Ranges != "" {
 		s += ", as it has " + c.Ranges
 	}
@@ -294,6 +303,8 @@ var hints = map[Reason]string{
 		"columns so that writers touch disjoint files, or try the operation again.",
 	SkippingFailed: "Column statistics could not be used because evaluating the read predicate failed (see the fallback " +
 		"event), so the answer is that of mode off.",
+	RowsMatch: "A row that the winner wrote makes the read predicate true, so the transaction missed it. Try the operation " +
+		"again from a fresh read.",
 	FileRemoved:      "The winner rewrote or deleted what this transaction read. Try the operation again from a fresh read.",
 	FileRemovedTwice: "Both delete or rewrite one file. Try the operation again from a fresh read.",
 	ReaddedFile: "The transaction adds a file again that the winner removed; committing it would bring deleted rows " +

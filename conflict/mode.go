@@ -11,7 +11,8 @@ const (
 	Off Mode = iota
 	// Stats also looks at the files' column statistics.
 	Stats
-	// Exact also reads the rows of the files that statistics cannot exclude.
+	// Exact also reads the live rows of the files that statistics cannot exclude: those columns, row groups and pages that
+	// a read may match. A file that cannot be read, and a predicate that cannot be evaluated on a row, conflict.
 	Exact
 )
 

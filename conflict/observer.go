@@ -113,6 +113,7 @@ type Counters struct {
 	Fallbacks, NoConflicts              atomic.Int64
 	Winners, FilesConsidered            atomic.Int64
 	SkippedByPartition, SkippedByStats  atomic.Int64
+	SkippedByRows, FilesRead, RowsRead  atomic.Int64
 	BytesDecoded                        atomic.Int64
 	CheckNanos, ReadNanos               atomic.Int64
 	Attempts, Commits, Unknown, Failed  atomic.Int64
@@ -137,6 +138,9 @@ func (c *Counters) Observe(_ context.Context, e Event) {
 		c.FilesConsidered.Add(e.Counts.FilesConsidered)
 		c.SkippedByPartition.Add(e.Counts.SkippedByPartition)
 		c.SkippedByStats.Add(e.Counts.SkippedByStats)
+		c.SkippedByRows.Add(e.Counts.SkippedByRows)
+		c.FilesRead.Add(e.Counts.FilesRead)
+		c.RowsRead.Add(e.Counts.RowsRead)
 		c.BytesDecoded.Add(e.Counts.BytesDecoded)
 		c.CheckNanos.Add(int64(e.Duration))
 		c.ReadNanos.Add(int64(e.Reading))
@@ -201,7 +205,8 @@ func (l logger) checked(ctx context.Context, e Checked) {
 	attrs := []any{
 		"txnId", e.TxnID, "outcome", e.Outcome.String(), "from", e.From, "to", e.To, "winners", e.Counts.Winners,
 		"filesConsidered", e.Counts.FilesConsidered, "skippedByPartition", e.Counts.SkippedByPartition,
-		"skippedByStats", e.Counts.SkippedByStats, "bytesDecoded", e.Counts.BytesDecoded, "reading", e.Reading, "duration", e.Duration,
+		"skippedByStats", e.Counts.SkippedByStats, "skippedByRows", e.Counts.SkippedByRows, "filesRead", e.Counts.FilesRead,
+		"rowsRead", e.Counts.RowsRead, "bytesDecoded", e.Counts.BytesDecoded, "reading", e.Reading, "duration", e.Duration,
 	}
 	switch {
 	case e.Conflict != nil:

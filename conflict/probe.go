@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/deltaskip/deltaskip/action"
 	"github.com/deltaskip/deltaskip/colstats"
 	"github.com/deltaskip/deltaskip/predicate"
+	"github.com/deltaskip/deltaskip/rows"
 	"github.com/deltaskip/deltaskip/schema"
 	"github.com/deltaskip/deltaskip/vectorized"
 )
@@ -24,6 +26,10 @@ type probe struct {
 	stats   *question
 	bound   []*predicate.Predicate // what stats asks
 	failure error
+	// matcher asks the rows of a file; mode Exact.
+	matcher func() (*rows.Matcher, error)
+
+	partitioned bool
 }
 
 // A question is a program, and what saves asking it.
@@ -50,7 +56,7 @@ func (c *Checker) newQuestion(reads []*predicate.Predicate) (*question, error) {
 
 // newProbe binds reads to a table's metadata. Reads that cannot be bound don't fail it, they make it ask for less.
 func (c *Checker) newProbe(reads []Read, env predicate.Env, m *action.Metadata) (p *probe) {
-	p = &probe{reads: make([]string, len(reads))}
+	p = &probe{reads: make([]string, len(reads)), partitioned: len(m.PartitionColumns) > 0}
 	for i, r := range reads {
 		p.reads[i] = r.String()
 	}
@@ -76,6 +82,9 @@ func (c *Checker) newProbe(reads []Read, env predicate.Env, m *action.Metadata) 
 		p.bound = bound
 		p.stats, p.failure = c.newQuestion(bound)
 	}
+	p.matcher = sync.OnceValues(func() (*rows.Matcher, error) {
+		return rows.Compile(bound, rows.Options{Allocator: c.o.Memory, Zone: c.o.PartitionZone})
+	})
 	p.off, _ = c.newQuestion(partitions) // without it every file counts
 	return p
 }
@@ -124,6 +133,68 @@ func (w *winner) first(ctx context.Context, q *question, o colstats.Options) (hi
 		return nil, s, err
 	}
 	return q.FirstOf(ctx, batches)
+}
+
+// survivors returns all of the winner's files that a question keeps, in log order, and the counts of all files.
+func (w *winner) survivors(ctx context.Context, q *question, o colstats.Options) (kept []survivor, s vectorized.Stats, err error) {
+	defer recoverTo(&err)
+	if q.loose >= 0 {
+		for i := range w.NumAdds() {
+			a, err := w.Add(i)
+			if err != nil {
+				return nil, s, err
+			}
+			s.Considered++
+			kept = append(kept, survivor{vectorized.Hit{Index: int64(i), Path: a.Path, Read: q.loose}, s})
+		}
+		return kept, s, nil
+	}
+	batches, err := w.batches(ctx, q, o)
+	if err != nil {
+		return nil, s, err
+	}
+	source := func(yield func(*colstats.Batch, error) bool) {
+		for _, b := range batches {
+			if !yield(b, nil) {
+				return
+			}
+		}
+	}
+	_, err = q.Scan(ctx, source, func(b *colstats.Batch, base int64, r vectorized.Result) error {
+		for i := range b.Len() {
+			s.Considered++
+			switch {
+			case r.May[i/64]>>(i%64)&1 != 0:
+				path, err := b.Path(i)
+				if err != nil {
+					return err
+				}
+				kept = append(kept, survivor{vectorized.Hit{Index: base + int64(i), Path: strings.Clone(path), Read: anyRead}, s})
+			case r.Partition[i/64]>>(i%64)&1 != 0:
+				s.SkippedByStats++
+			default:
+				s.SkippedByPartition++
+			}
+		}
+		return nil
+	})
+	return kept, s, err
+}
+
+// anyRead stands for the read of a hit until somebody asks for it, see [probe.blame].
+const anyRead = -1
+
+// blame sets the read of a hit to the first that may match it.
+func (p *probe) blame(hit *vectorized.Hit, batches []*colstats.Batch) {
+	if hit.Read != anyRead {
+		return
+	}
+	hit.Read = 0
+	if b, i := row(batches, hit.Index); b != nil {
+		if r, ok, err := p.stats.Why(b, i); ok && err == nil {
+			hit.Read = r.Read
+		}
+	}
 }
 
 // row returns the batch that holds the i-th of the winner's files, and its row there.

@@ -183,6 +183,9 @@ type Counts struct {
 	FilesConsidered    int64
 	SkippedByPartition int64 // no read may touch their partition
 	SkippedByStats     int64 // some read may, but statistics prove that no row matches
+	SkippedByRows      int64 // statistics don't, but no live row matches
+	FilesRead          int64 // whose rows were looked at
+	RowsRead           int64 // that predicates were evaluated on
 	BytesDecoded       int64 // of commit files
 }
 
@@ -193,6 +196,9 @@ func (c Counts) since(before Counts) Counts {
 		FilesConsidered:    c.FilesConsidered - before.FilesConsidered,
 		SkippedByPartition: c.SkippedByPartition - before.SkippedByPartition,
 		SkippedByStats:     c.SkippedByStats - before.SkippedByStats,
+		SkippedByRows:      c.SkippedByRows - before.SkippedByRows,
+		FilesRead:          c.FilesRead - before.FilesRead,
+		RowsRead:           c.RowsRead - before.RowsRead,
 		BytesDecoded:       c.BytesDecoded - before.BytesDecoded,
 	}
 }

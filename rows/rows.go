@@ -68,6 +68,9 @@ type File struct {
 	PartitionValues map[string]*string     // by physical name, as in the add; nil is NULL
 	Deleted         *deletionvector.Vector // rows that are no longer in the table
 	Among           *deletionvector.Vector // the only rows to look at; nil means all
+
+	// Evaluated counts the rows that predicates were evaluated on, over all passes. The caller reads it when they are over.
+	Evaluated int64
 }
 
 // Data is an open parquet file.
@@ -251,6 +254,7 @@ func (s *scan) block(b *block, rows stretch, reads []int, emit func(Hit) bool) e
 	if err != nil {
 		return err
 	}
+	s.file.Evaluated += rows.end - rows.first
 	for word, live := range s.wanted(rows) {
 		var candidates uint64
 		for _, read := range reads {

@@ -40,7 +40,8 @@ func (a *app) checkCommand() *cobra.Command {
 the commits R+1 and later that are in the log. Nothing is written.
 
 The transaction is a JSON file (--txn) or is described by flags. Mode off decides by
-partition values as Delta does; mode stats also uses column statistics.
+partition values as Delta does; mode stats also uses column statistics; mode exact also reads
+the rows of the files that statistics cannot exclude.
 
 Exit code 0: it may commit. 3: it conflicts. 1: there is no answer, which a committer must
 take for a conflict.`,
@@ -72,7 +73,7 @@ take for a conflict.`,
 	flags.StringVar(&f.isolation, "isolation", "", "isolation `LEVEL`; the table's by default")
 	flags.StringVar(&f.alias, "alias", "", "what the predicates call the table, such as t in t.id; `NAME`s before other columns are of other tables")
 	flags.Int64Var(&f.version, "version", latest, "last version that counts as a winner; the latest by default")
-	flags.StringVar(&f.mode, "mode", "off", "how closely added files are looked at: `off|stats`")
+	flags.StringVar(&f.mode, "mode", "off", "how closely added files are looked at: `off|stats|exact`")
 	return cmd
 }
 

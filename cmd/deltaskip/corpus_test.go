@@ -138,7 +138,7 @@ func TestConflictsCorpus(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, mode := range []struct{ flag, key string }{{"off", "off"}, {"stats", "skipping"}} {
+	for _, mode := range []struct{ flag, key string }{{"off", "off"}, {"stats", "skipping"}, {"exact", "exact"}} {
 		t.Run(mode.flag, func(t *testing.T) {
 			tighter := 0
 			for _, file := range files {

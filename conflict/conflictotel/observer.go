@@ -109,8 +109,10 @@ func (o *Observer) checked(ctx context.Context, span trace.Span, e conflict.Chec
 	o.checkTime.Record(ctx, e.Duration.Seconds())
 	o.winners.Add(ctx, e.Counts.Winners)
 	o.checkBytes.Add(ctx, e.Counts.BytesDecoded)
-	kept := e.Counts.FilesConsidered - e.Counts.SkippedByPartition - e.Counts.SkippedByStats
-	for excludedBy, n := range map[string]int64{"partition": e.Counts.SkippedByPartition, "statistics": e.Counts.SkippedByStats, "nothing": kept} {
+	kept := e.Counts.FilesConsidered - e.Counts.SkippedByPartition - e.Counts.SkippedByStats - e.Counts.SkippedByRows
+	for excludedBy, n := range map[string]int64{
+		"partition": e.Counts.SkippedByPartition, "statistics": e.Counts.SkippedByStats, "rows": e.Counts.SkippedByRows, "nothing": kept,
+	} {
 		o.checkFiles.Add(ctx, n, metric.WithAttributes(attribute.String("excludedBy", excludedBy)))
 	}
 }

@@ -31,7 +31,7 @@ func TestObserver(t *testing.T) {
 		conflict.Fallback{Winner: 3, Class: "CAST_INVALID_INPUT"},
 		conflict.NoConflict{Winner: 4, FilesConsidered: 5, FilesSkipped: 4, Tier: conflict.Stats},
 		conflict.Checked{Outcome: conflict.Conflicting, Conflict: lost, Duration: time.Second,
-			Counts: conflict.Counts{Winners: 2, FilesConsidered: 10, SkippedByPartition: 2, SkippedByStats: 7, BytesDecoded: 1000}},
+			Counts: conflict.Counts{Winners: 2, FilesConsidered: 10, SkippedByPartition: 2, SkippedByStats: 6, SkippedByRows: 1, BytesDecoded: 1000}},
 		conflict.Attempted{Err: nil, Members: 3},
 		conflict.Attempted{Err: fmt.Errorf("put: %w", logstore.ErrExists)},
 		conflict.Attempted{Err: fmt.Errorf("put: %w", logstore.ErrOutcomeUnknown)},
@@ -68,7 +68,7 @@ func TestObserver(t *testing.T) {
 	for key, want := range map[string]int64{
 		"deltaskip.check.count ConcurrentAppendException conflicting RANGES_OVERLAP": 1,
 		"deltaskip.check.winners": 2, "deltaskip.check.bytes": 1000, "deltaskip.check.duration": 1,
-		"deltaskip.check.files partition": 2, "deltaskip.check.files statistics": 7, "deltaskip.check.files nothing": 1,
+		"deltaskip.check.files partition": 2, "deltaskip.check.files statistics": 6, "deltaskip.check.files rows": 1, "deltaskip.check.files nothing": 1,
 		"deltaskip.check.fallbacks CAST_INVALID_INPUT": 1, "deltaskip.check.avoided stats": 1,
 		"deltaskip.commit.attempts written": 1, "deltaskip.commit.attempts taken": 1, "deltaskip.commit.attempts unknown": 1, "deltaskip.commit.attempts failed": 1,
 		"deltaskip.commit.members": 3, "deltaskip.commit.passed": 2, "deltaskip.commit.wait": 1, "deltaskip.commit.duration": 4,
