@@ -19,7 +19,7 @@ type GroupOptions struct {
 	CommitOptions
 
 	// MaxDelay is how long a group of appends waits for more of them; 0 means not at all: those that arrive while a commit
-	// is being written form the next group.
+	// is being written form the next group. Clock measures it.
 	MaxDelay   time.Duration
 	MaxMembers int // of a group; 0 means 1000
 	MaxBytes   int // of a group's commit, as long as it has more than one member; 0 means 8 MiB
@@ -209,7 +209,7 @@ func (g *GroupCommitter) serve() {
 // none, and nobody serves the queue then.
 func (g *GroupCommitter) take() (members []*member) {
 	var f folding
-	var deadline <-chan time.Time
+	var deadline <-chan struct{}
 	for {
 		g.mu.Lock()
 		for len(g.queue) > 0 && len(members) < g.o.MaxMembers && (len(members) == 0 || f.takes(g.queue[0], g.o.MaxBytes)) {
@@ -234,9 +234,14 @@ func (g *GroupCommitter) take() (members []*member) {
 			return members
 		}
 		if deadline == nil {
-			timer := time.NewTimer(g.o.MaxDelay)
-			defer timer.Stop()
-			deadline = timer.C
+			ctx, cancel := context.WithCancel(context.Background())
+			passed := make(chan struct{})
+			go func() {
+				defer close(passed)
+				_ = g.c.o.Clock.Sleep(ctx, g.o.MaxDelay)
+			}()
+			defer func() { cancel(); <-passed }()
+			deadline = passed
 		}
 		select {
 		case <-arrival:

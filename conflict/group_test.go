@@ -164,6 +164,73 @@ func TestAGroupWaitsForMore(t *testing.T) {
 	})
 }
 
+// A stoppedClock stands still: who sleeps by it sleeps until wake is closed.
+type stoppedClock struct {
+	now  time.Time
+	wake chan struct{}
+	asks chan time.Duration
+}
+
+func (c stoppedClock) Now() time.Time { return c.now }
+
+func (c stoppedClock) Sleep(ctx context.Context, d time.Duration) error {
+	c.asks <- d
+	select {
+	case <-c.wake:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// TestAGroupWaitsByItsClock: the machine's time does not end the delay, the committer's clock does; and a group that is full
+// leaves its sleeper behind.
+func TestAGroupWaitsByItsClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		clock := stoppedClock{time.UnixMilli(1), make(chan struct{}), make(chan time.Duration, 8)}
+		store := newTable(t)
+		g := newGroup(t, store, GroupOptions{MaxDelay: time.Second, MaxMembers: 3, CommitOptions: CommitOptions{Clock: clock}})
+		versions := make(chan int64, 8)
+		submit := func(path string) {
+			txn := readTxn(t, store, add(path))
+			go func() {
+				got, err := g.Commit(context.Background(), txn)
+				if err != nil {
+					t.Error(err)
+				}
+				versions <- got.Version
+			}()
+			synctest.Wait()
+		}
+		for i := range 3 {
+			submit(fmt.Sprint("full", i))
+		}
+		for range 3 {
+			if v := <-versions; v != 1 {
+				t.Errorf("version %d of a full group", v)
+			}
+		}
+		submit("a")
+		time.Sleep(time.Hour)
+		submit("b")
+		if len(versions) != 0 {
+			t.Fatal("the group was written although its clock stands still")
+		}
+		close(clock.wake)
+		for range 2 {
+			if v := <-versions; v != 2 {
+				t.Errorf("version %d", v)
+			}
+		}
+		if n := len(clock.asks); n != 2 {
+			t.Errorf("%d sleeps, want one for each group", n)
+		}
+		if d := <-clock.asks; d != time.Second {
+			t.Errorf("slept %s", d)
+		}
+	})
+}
+
 func TestABadMemberSinksNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newTable(t)
