@@ -30,30 +30,6 @@ func disjointWinners(b testing.TB, winners, adds int) (*deltalog.Log, *Transacti
 	return deltalog.Open(store, deltalog.Options{}), r.transaction(b)
 }
 
-// BenchmarkCheckCached is what a check costs a service that has seen the winners before.
-func BenchmarkCheckCached(b *testing.B) {
-	for _, shape := range []struct{ winners, adds int }{{1, 100}, {1000, 100}, {1, 100_000}} {
-		b.Run(fmt.Sprintf("winners=%d/adds=%d", shape.winners, shape.adds), func(b *testing.B) {
-			log, txn := disjointWinners(b, shape.winners, shape.adds)
-			c, err := NewChecker(log, Options{Mode: Stats, Cache: NewWinnerCache(1 << 30)})
-			if err != nil {
-				b.Fatal(err)
-			}
-			check := func() {
-				if r, err := c.Check(context.Background(), txn, Newest); err != nil || r.Outcome != Clear {
-					b.Fatal(r.Outcome, err)
-				}
-			}
-			check()
-			b.ReportAllocs()
-			for b.Loop() {
-				check()
-			}
-			b.ReportMetric(float64(shape.winners)*float64(b.N)/b.Elapsed().Seconds(), "winners/s")
-		})
-	}
-}
-
 // BenchmarkCheckMany checks many pending transactions against the same winners.
 func BenchmarkCheckMany(b *testing.B) {
 	log, txn := disjointWinners(b, 100, 100)
@@ -133,6 +109,7 @@ func BenchmarkCommit(b *testing.B) {
 						})
 					}
 					group.Wait()
+					b.StopTimer()
 					b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "commits/s")
 					b.ReportMetric(float64(b.N)/float64(versions), "commits/version")
 					runtime.GC()

@@ -11,7 +11,8 @@ import (
 func checkProtocol(c *candidate, w *winner) error {
 	own := first[*action.Protocol](c.actions)
 	if own != nil && w.Protocol == nil {
-		// Dropping a feature was allowed because nothing used it; the winner may.
+		// Dropping a feature was allowed because nothing used it; the winner may. Delta validates again, feature by feature, at
+		// the winner's version; that needs the operation itself, which can be run again.
 		if dropped := missingFrom(supported(own), c.txn.Protocol); len(dropped) > 0 {
 			return c.featureConflict(w, ProtocolChanged, FeatureDropped, dropped[0])
 		}

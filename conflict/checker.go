@@ -271,7 +271,7 @@ func (c *Checker) step(ctx context.Context, runs []*run, w *winner) {
 // The checks and rewritings of a winner, in Delta's order, around that of the files it added.
 var (
 	beforeFiles = []func(*candidate, *winner) error{
-		checkProtocol, checkMetadata, checkAddedFeatures, checkDomains, checkTxn,
+		checkProtocol, checkMetadata, checkAddedFeatures, checkDomains, rebaseDomains, checkTxn,
 		rebaseBackfill, rebaseRowIDs, rebaseRowVersions, rebaseTypeWidening,
 	}
 	afterFiles = []func(*candidate, *winner) error{checkRemovedFiles, rebaseTimestamp}

@@ -43,6 +43,12 @@ type scenario struct {
 // is a copy in memory: files in the corpus don't have the times that they had when they were commits.
 func open(t testing.TB, table, txnFile string) (*deltalog.Log, *conflict.Transaction) {
 	t.Helper()
+	return openEdited(t, table, txnFile, func(_ string, data []byte) []byte { return data })
+}
+
+// openEdited is open with the files of the log as edit leaves them.
+func openEdited(t testing.TB, table, txnFile string, edit func(name string, data []byte) []byte) (*deltalog.Log, *conflict.Transaction) {
+	t.Helper()
 	store := &storetest.Mem{}
 	err := fs.WalkDir(os.DirFS(table), ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -52,6 +58,7 @@ func open(t testing.TB, table, txnFile string) (*deltalog.Log, *conflict.Transac
 		if err != nil {
 			return err
 		}
+		data = edit(name, data)
 		if err := store.PutIfAbsent(context.Background(), name, data); err != nil {
 			return err
 		}
@@ -175,6 +182,59 @@ func TestConflictCorpus(t *testing.T) {
 	slices.Sort(tighter)
 	t.Logf("right of %d: off %d, exact %d, skipping %d, of which %d commit where only exact does: %s",
 		len(names), right["off"], right["exact"], right["skipping"], len(tighter), strings.Join(tighter, " "))
+}
+
+// TestOffDoesNotLookAtStatistics takes the statistics out of every commit of every scenario: the answer of mode Off stays what
+// it was, to the letter. (That it is Delta's is [TestConflictCorpus].)
+func TestOffDoesNotLookAtStatistics(t *testing.T) {
+	names, err := filepath.Glob(filepath.Join(corpus.Dir(t, "conflicts"), "*", "txn.json"))
+	if err != nil || len(names) == 0 {
+		t.Fatalf("no scenarios: %v", err)
+	}
+	removed, outcomes := 0, map[conflict.Outcome]int{}
+	strip := func(name string, data []byte) []byte {
+		if !strings.HasSuffix(name, ".json") {
+			return data
+		}
+		var out bytes.Buffer
+		for line := range bytes.Lines(data) {
+			var a map[string]map[string]json.RawMessage
+			if err := json.Unmarshal(line, &a); err != nil || a["add"]["stats"] == nil {
+				out.Write(line)
+				continue
+			}
+			delete(a["add"], "stats")
+			removed++
+			if err := json.NewEncoder(&out).Encode(a); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return out.Bytes()
+	}
+	answer := func(log *deltalog.Log, txn *conflict.Transaction) string {
+		checker, err := conflict.NewChecker(log, conflict.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := checker.Check(context.Background(), txn, conflict.Newest)
+		outcomes[got.Outcome]++
+		text := fmt.Sprintln(got.Outcome, got.Version, got.Conflict, err)
+		for _, a := range got.Actions {
+			text += string(action.Append(nil, a)) + "\n"
+		}
+		return text
+	}
+	for _, name := range names {
+		table := filepath.Join(filepath.Dir(name), "table")
+		with := answer(open(t, table, name))
+		if without := answer(openEdited(t, table, name, strip)); with != without {
+			t.Errorf("%s: with statistics\n%swithout\n%s", name, with, without)
+		}
+	}
+	if removed == 0 || outcomes[conflict.Clear] == 0 || outcomes[conflict.Conflicting] == 0 {
+		t.Errorf("%d statistics taken out, outcomes %v", removed, outcomes)
+	}
+	t.Logf("%d scenarios, %d statistics taken out, outcomes %v", len(names), removed, outcomes)
 }
 
 // sameActions compares the rebased actions with those that Delta wrote, but for what differs from run to run.

@@ -84,7 +84,7 @@ const (
 	FeatureRemoved      Reason = "FEATURE_REMOVED"       // the winner removed a table feature
 	FeatureAdded        Reason = "FEATURE_ADDED"         // the winner added one that the transaction had to honour
 	FeatureUnknown      Reason = "FEATURE_UNKNOWN"       // the winner added one that this writer doesn't know
-	FeatureDropped      Reason = "FEATURE_DROPPED"       // the transaction drops one: its own validation is stale
+	FeatureDropped      Reason = "FEATURE_DROPPED"       // the transaction drops one: that nothing uses it was validated before the winner, whatever that did
 	TableCreated        Reason = "TABLE_CREATED"         // another writer created the table
 	ApplicationAdvanced Reason = "APPLICATION_ADVANCED"  // a txn that the transaction read was updated
 	DomainChanged       Reason = "DOMAIN_CHANGED"        // both sides deal with one metadata domain
