@@ -287,6 +287,7 @@ type unit struct {
 	// open says that a write of version tried may have taken effect, or may still: no other version may be written before
 	// it is known.
 	open  bool
+	late  bool // a write that is open may still take effect: that its version is not there yet doesn't settle it
 	tried int64
 	// before is called first, and committed with the commit that was written, before the members are told; nil where there is
 	// nothing to do.
@@ -389,7 +390,8 @@ func (u *unit) put(ctx context.Context, t *candidate) error {
 	open := u.open
 	u.open = true // until there is an answer
 	err := u.c.log.Store().PutIfAbsent(ctx, deltalog.CommitName(t.next), data)
-	u.open = open || errors.Is(err, logstore.ErrOutcomeUnknown)
+	u.late = open || errors.Is(err, logstore.ErrOutcomeUnknown)
+	u.open = u.late || errors.Is(err, logstore.ErrExists) // until the log has been read: it may be the unit's own
 	u.c.checker.observe(ctx, Attempted{
 		TxnID: u.id, Version: t.next, Attempt: u.attempts, Err: err, Members: len(u.members), Duration: u.c.o.Clock.Now().Sub(start),
 	})
@@ -450,8 +452,8 @@ func (u *unit) follow(ctx context.Context, from int64, winners iter.Seq2[*winner
 			failure, m.err = m.err, nil
 		}
 	}
-	if len(u.members) > 0 && u.members[0].candidate.next > u.tried {
-		u.open = false // somebody else has the version
+	if len(u.members) > 0 && (u.members[0].candidate.next > u.tried || failure == nil && !u.late) {
+		u.open = false // somebody else has the version, or nobody
 	}
 	return failure
 }

@@ -308,6 +308,27 @@ func TestAWriteThatLandsAfterItsCallerGaveUp(t *testing.T) {
 	}
 }
 
+// TestAnUnreadableLogAfterExists has a library try twice and see its own file, and the log go out of reach right then.
+func TestAnUnreadableLogAfterExists(t *testing.T) {
+	mem := newTable(t)
+	store := storetest.Faulty(mem, func(c storetest.Call) storetest.Fault {
+		switch c.Op {
+		case storetest.PutIfAbsent:
+			return storetest.Retry()
+		case storetest.List:
+			return storetest.Fail(errors.New("service unavailable"))
+		}
+		return nil
+	})
+	c := newCommitter(t, store, CommitOptions{AppendBudget: -1, Clock: fixedClock{time.UnixMilli(1)}})
+	_, err := c.Commit(context.Background(), readTxn(t, mem, add("a")))
+	var unknown *OutcomeUnknownError
+	if !errors.As(err, &unknown) || unknown.Version != 1 {
+		t.Errorf("%v, want an unknown outcome: the commit is version 1", err)
+	}
+	checkLog(t, mem, map[string]int64{"a": 1})
+}
+
 func TestPatience(t *testing.T) {
 	exists := storetest.Faulty(&storetest.Mem{}, func(c storetest.Call) storetest.Fault {
 		if c.Op == storetest.PutIfAbsent {
