@@ -22,4 +22,3 @@ func spanOf(f *colstats.Facts, file int) span {
 	s.exact = s.lo.Compare(s.hi) == 0 && !(isFloat(t) && s.lo.F == 0 && !f.ExactZero)
 	return s
 }
-
