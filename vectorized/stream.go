@@ -49,7 +49,8 @@ func count(n int, partition, may []uint64) Stats {
 // src may be driven from another goroutine, one step at a time.
 func (p *Program) First(ctx context.Context, src iter.Seq2[*colstats.Batch, error]) (*Hit, Stats, error) {
 	var stats Stats
-	for f, err := range each(ctx, p.workers(), src, p.first, nil) {
+	first := func(b *colstats.Batch) (firstOf, error) { return p.first(b, everyZone) }
+	for f, err := range each(ctx, p.workers(), src, first, nil) {
 		if err != nil {
 			return nil, stats, err
 		}
@@ -67,7 +68,7 @@ func (p *Program) First(ctx context.Context, src iter.Seq2[*colstats.Batch, erro
 // FirstOf is [Program.First] over batches that are in memory. One batch is evaluated without starting anything.
 func (p *Program) FirstOf(ctx context.Context, batches []*colstats.Batch) (*Hit, Stats, error) {
 	if len(batches) == 1 && ctx.Err() == nil {
-		f, err := p.first(batches[0])
+		f, err := p.first(batches[0], everyZone)
 		return f.hit, f.stats, err
 	}
 	return p.First(ctx, func(yield func(*colstats.Batch, error) bool) {
@@ -85,7 +86,8 @@ type firstOf struct {
 	stats Stats
 }
 
-func (p *Program) first(b *colstats.Batch) (f firstOf, err error) {
+// first finds the first file of a batch that may match. No file outside the zones that are set does.
+func (p *Program) first(b *colstats.Batch, zones uint64) (f firstOf, err error) {
 	defer recoverTo(&err)
 	s := scratches.Get().(*Scratch)
 	defer s.put()
@@ -95,12 +97,19 @@ func (p *Program) first(b *colstats.Batch) (f firstOf, err error) {
 	}
 	var partition, may [chunkWords]uint64
 	size := 64 // a hit among the first files should not wait for a whole chunk
+	if zones != everyZone {
+		size = chunkFiles
+	}
 	for files, ok := r.next(size); ok; files, ok = r.next(size) {
 		size = chunkFiles
 		if err := r.partitions(partition[:len(files)], files); err != nil {
 			return f, err
 		}
-		r.answer(may[:len(files)], p.may, partition[:len(files)])
+		if zones>>(r.lo/colstats.ZoneLen)&1 == 0 {
+			clear(may[:])
+		} else {
+			r.answer(may[:len(files)], p.may, partition[:len(files)])
+		}
 		for w, word := range may[:len(files)] {
 			if word == 0 {
 				continue

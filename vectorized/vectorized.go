@@ -161,6 +161,11 @@ func (r Result) Verdict(i int) Verdict {
 // Eval evaluates a batch that was made for the program's layout. The result belongs to s and is good until its next use.
 // An error proves nothing: every file of the batch counts as a match.
 func (p *Program) Eval(b *colstats.Batch, s *Scratch) (result Result, err error) {
+	return p.eval(b, s, everyZone)
+}
+
+// eval is Eval of the zones that are set: no file of the others may match.
+func (p *Program) eval(b *colstats.Batch, s *Scratch, zones uint64) (result Result, err error) {
 	defer recoverTo(&err)
 	if err := s.run.start(p, b); err != nil {
 		return Result{}, err
@@ -177,7 +182,11 @@ func (p *Program) Eval(b *colstats.Batch, s *Scratch) (result Result, err error)
 		if err := r.partitions(partition, files); err != nil {
 			return Result{}, err
 		}
-		r.answer(may, p.may, partition)
+		if zones>>(r.lo/colstats.ZoneLen)&1 == 0 {
+			clear(may)
+		} else {
+			r.answer(may, p.may, partition)
+		}
 		if result.All != nil {
 			all := window(result.All, r.lo, r.hi)
 			r.answer(all, p.partial, may)
