@@ -20,7 +20,8 @@
 // Invariants:
 //
 //  1. A cleared bit is a proof. What is missing, unknown, undecidable, or fails to evaluate sets bits.
-//  2. No answer depends on how batches are cut, on the number of workers, or on what Scratch was used for before.
+//  2. No answer depends on how batches are cut, on a zone map over them, on the number of workers, or on what Scratch was
+//     used for before.
 //  3. Kernels and reference give the same bits, for every plan and all facts.
 //  4. Knowing less of a file only sets bits; another read only sets bits.
 //  5. Reads are never mixed: P_1 AND D_2 keeps no file.
