@@ -100,9 +100,9 @@ type run struct {
 	Config
 	world  *world
 	stage  *stage
-	works  map[string]*work                         // by transaction id
-	acks   map[string]int64                         // versions of those that were told that they are committed
-	open   map[string]*conflict.OutcomeUnknownError // those whose outcome is unknown
+	works  map[string]*work                           // by transaction id
+	acks   map[string]int64                           // versions of those that were told that they are committed
+	open   map[string][]*conflict.OutcomeUnknownError // of those whose outcome is unknown: one for each time that they were told so
 	level  conflict.Level
 	faulty bool
 	report Report
@@ -120,7 +120,7 @@ type rejected struct {
 func Run(ctx context.Context, c Config) (Report, error) {
 	d := newDice(c.Seed)
 	r := &run{
-		Config: c, works: map[string]*work{}, acks: map[string]int64{}, open: map[string]*conflict.OutcomeUnknownError{},
+		Config: c, works: map[string]*work{}, acks: map[string]int64{}, open: map[string][]*conflict.OutcomeUnknownError{},
 		stage:  &stage{d: newDice(c.Seed, 1), now: time.UnixMilli(1_700_000_000_000)},
 		level:  pick(d, conflict.Serializable, conflict.WriteSerializable),
 		faulty: d.once(3),
@@ -235,10 +235,17 @@ func (r *run) transaction(ctx context.Context, a *actor, number int64, cache *co
 		return committer.Commit(ctx, w.txn)
 	}
 	done, err := commit()
-	if errors.Is(err, conflict.ErrOutcomeUnknown) && d.once(2) {
-		// This finds out what became of it, or does it. Another failure doesn't tell: the first write may still be made.
-		if again, failure := commit(); failure == nil || errors.Is(failure, conflict.ErrOutcomeUnknown) {
+	var open *conflict.OutcomeUnknownError
+	for err != nil && errors.As(err, &open) {
+		r.open[w.name] = append(r.open[w.name], open)
+		if d.once(2) {
+			break
+		}
+		// This finds out what became of it, or does it. A failure doesn't tell: the first write may still be made.
+		if again, failure := commit(); failure == nil || errors.As(failure, &open) {
 			done, err = again, failure
+		} else {
+			break
 		}
 	}
 	return r.outcome(w, done, err)
@@ -248,7 +255,6 @@ func (r *run) transaction(ctx context.Context, a *actor, number int64, cache *co
 func (r *run) outcome(w *work, done conflict.Committed, err error) error {
 	r.report.Transactions++
 	var f *conflict.Conflict
-	var open *conflict.OutcomeUnknownError
 	switch {
 	case err == nil:
 		r.report.Commits++
@@ -257,9 +263,8 @@ func (r *run) outcome(w *work, done conflict.Committed, err error) error {
 		r.report.Conflicts++
 		r.told = append(r.told, rejected{w, err})
 		return r.judge(w, f)
-	case errors.As(err, &open):
+	case errors.Is(err, conflict.ErrOutcomeUnknown):
 		r.report.Unknown++
-		r.open[w.name] = open
 	case !r.faulty:
 		return fmt.Errorf("%s failed: %w", w.describe(), err)
 	default:

@@ -59,7 +59,7 @@ func (r *run) verifyLog(ctx context.Context, newest int64) error {
 		in[name] = v.number
 		if told, ok := r.acks[name]; ok && told != v.number {
 			return fmt.Errorf("%s is version %d and was told %d", name, v.number, told)
-		} else if !ok && r.open[name] == nil {
+		} else if !ok && len(r.open[name]) == 0 {
 			return fmt.Errorf("%s is version %d and was told that it is not committed", name, v.number)
 		}
 	}
@@ -73,12 +73,19 @@ func (r *run) verifyLog(ctx context.Context, newest int64) error {
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.open)) {
-		fate, err := committer.Resolve(ctx, r.open[name])
-		if err != nil {
-			return err
+		if r.acks[name] > 0 {
+			continue // it was found out later
 		}
-		if v, there := in[name]; (fate == conflict.Landed) != there {
-			return fmt.Errorf("%s is version %d in the log, %t, and its fate is told as %d", name, v, there, fate)
+		landed := false
+		for _, e := range r.open[name] {
+			fate, err := committer.Resolve(ctx, e)
+			if err != nil {
+				return err
+			}
+			landed = landed || fate == conflict.Landed
+		}
+		if v, there := in[name]; landed != there {
+			return fmt.Errorf("%s is version %d in the log, %t, and its fate is told as landed, %t", name, v, there, landed)
 		}
 	}
 	return nil
