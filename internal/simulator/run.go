@@ -287,11 +287,43 @@ func (r *run) judge(w *work, f *conflict.Conflict) error {
 			r.report.Redoable++
 		}
 	}
-	winner := r.world.versions[f.Winner.Version]
-	if f.Reason == conflict.SameRows && w.same(f.Isolation.Level, winner) && w.applicable(winner) {
-		return fmt.Errorf("%s is told that it marks the same rows as the winner, and doesn't: %w", w.describe(), f)
+	if err := r.truthful(w, f); err != nil {
+		return fmt.Errorf("%s is told what is not true: %w: %w", w.describe(), err, f)
 	}
 	return nil
+}
+
+// truthful checks what a conflict says about rows.
+func (r *run) truthful(w *work, f *conflict.Conflict) error {
+	before, after := r.world.versions[f.Winner.Version-1], r.world.versions[f.Winner.Version]
+	switch f.Reason {
+	case conflict.SameRows:
+		if w.same(f.Isolation.Level, after) && w.applicable(after) {
+			return errors.New("it marks none of the rows that the winner marked")
+		}
+	case conflict.RowsMatch:
+		if f.Read >= len(w.conds) {
+			return nil // who knows which rows that one matches?
+		}
+		for _, row := range union(before.in(f.Path), after.in(f.Path)) {
+			if w.conds[f.Read].matches(&row) {
+				return nil
+			}
+		}
+		return errors.New("no row that the winner added or removed matches")
+	}
+	return nil
+}
+
+// in returns the rows of a file that are not deleted.
+func (v *version) in(path string) map[int64]row {
+	rows := map[int64]row{}
+	if f := v.files[path]; f != nil {
+		for _, r := range f.live() {
+			rows[r.id] = r
+		}
+	}
+	return rows
 }
 
 // describe says for people what a transaction is.

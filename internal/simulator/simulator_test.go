@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"maps"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -32,6 +33,7 @@ func TestSimulator(t *testing.T) {
 	default:
 		runs = 100
 	}
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // much short-lived garbage, and little that stays
 	for _, mode := range Modes {
 		if *modeFlag != "" && *modeFlag != mode.Name {
 			continue
