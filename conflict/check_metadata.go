@@ -46,6 +46,8 @@ func checkMetadata(c *candidate, w *winner) error {
 	if c.changesMetadata {
 		f := c.conflict(w, MetadataChanged, MetadataChangeBoth)
 		f.Metadata = tableDifferences(c.txn.Metadata, theirs)
+		own := first[*action.Metadata](c.actions)
+		f.Repeats = own != nil && c.txn.Metadata != nil && len(tableDifferences(c.txn.Metadata, own)) == 0
 		return f
 	}
 	diffs := tableDifferences(c.metadata, theirs)

@@ -1,8 +1,10 @@
 package conflict
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -131,6 +133,10 @@ type Conflict struct {
 	App      string       // APPLICATION_ADVANCED: the application id
 	Domain   string       // DOMAIN_CHANGED: the domain
 	Metadata []Difference // METADATA_CHANGE: what the winner changed
+	// Repeats says of METADATA_CHANGE_BOTH that the transaction's own metadata is no other than what it read: leave it out.
+	Repeats bool
+	// Maintenance says that both only rearrange rows: two maintenance jobs run at once, and this one may be skipped this time.
+	Maintenance bool
 }
 
 // ErrorClass is Delta's error class, such as "DELTA_CONCURRENT_APPEND.WITH_PARTITION_HINT".
@@ -258,7 +264,11 @@ func (c *Conflict) differences() string {
 	for i, d := range c.Metadata {
 		parts[i] = d.String()
 	}
-	return ", which differs in " + strings.Join(parts, "; ")
+	same := ""
+	if !slices.ContainsFunc(c.Metadata, func(d Difference) bool { return d.Field == "schemaString" }) {
+		same = "; the schema is the same"
+	}
+	return ", which differs in " + strings.Join(parts, "; ") + same
 }
 
 func (d Difference) String() string {
@@ -280,6 +290,13 @@ func quoteShort(s string) string {
 // Hint says what to do about the conflict.
 func (c *Conflict) Hint() string {
 	hint := hints[c.Reason]
+	if c.Repeats {
+		hint = "This transaction's own metadata repeats what it read, unchanged: leave it out of the commit."
+	}
+	if c.Maintenance {
+		hint += fmt.Sprintf(" The winner is another maintenance job (%s), as this one is: two of them run on this table. Skip this "+
+			"one, or run them one after the other.", cmp.Or(c.Winner.Operation, "operation unknown"))
+	}
 	if c.Kind == ConcurrentAppend && c.Winner.BlindAppend && c.Isolation.Level == Serializable {
 		hint += " Under WriteSerializable this winner, a blind append, would not count."
 	}
@@ -393,7 +410,10 @@ var ErrUnsupportedMode = errors.New("conflict: mode is not supported yet")
 
 // conflict starts a conflict with what every one says.
 func (c *candidate) conflict(w *winner, kind Kind, reason Reason) *Conflict {
-	return &Conflict{Kind: kind, Reason: reason, Table: c.table, Isolation: c.isolation, Winner: w.info(), Read: -1}
+	return &Conflict{
+		Kind: kind, Reason: reason, Table: c.table, Isolation: c.isolation, Winner: w.info(), Read: -1,
+		Maintenance: c.rearranges() && w.rearranged(),
+	}
 }
 
 // partition renders a file's partition values as Delta does, such as "[p=1, q=null]", and "" where it says nothing.

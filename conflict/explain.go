@@ -287,3 +287,8 @@ func (w *winner) rearranged() bool {
 	}
 	return true
 }
+
+// rearranges is the same of the loser.
+func (c *candidate) rearranges() bool {
+	return len(c.read.adds) > 0 && len(c.read.removes) > 0 && !changesData(c.actions)
+}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/deltaskip/deltaskip/action"
 	"github.com/deltaskip/deltaskip/conflict"
 	"github.com/deltaskip/deltaskip/deltalog"
 	"github.com/deltaskip/deltaskip/history"
@@ -227,7 +228,32 @@ func removed(r conflict.Reach, txn *conflict.Transaction) string {
 	if r.RemovedTwice > 0 {
 		s += fmt.Sprintf(", %d that it removes too", r.RemovedTwice)
 	}
+	if rest := removes(txn) - r.RemovedTwice; r.RemovedTwice > 0 && rest > 0 && !changesData(txn) {
+		s += fmt.Sprintf(": the rearranging of the other %d could be committed by itself", rest)
+	}
 	return s
+}
+
+func removes(txn *conflict.Transaction) (n int64) {
+	for _, a := range txn.Actions {
+		if _, ok := a.(*action.Remove); ok {
+			n++
+		}
+	}
+	return n
+}
+
+// changesData reports whether some file action does more than rearrange rows.
+func changesData(txn *conflict.Transaction) bool {
+	return slices.ContainsFunc(txn.Actions, func(a action.Action) bool {
+		switch a := a.(type) {
+		case *action.Add:
+			return a.DataChange
+		case *action.Remove:
+			return a.DataChange
+		}
+		return false
+	})
 }
 
 // printTotal adds the winners up, where there are several.
@@ -266,6 +292,9 @@ func judgement(e conflict.Judged) string {
 	case e.Err != nil:
 		return e.Err.Error()
 	}
+	if n := e.Counts.FilesRead; n > 0 {
+		return fmt.Sprintf("passed: read %s of %s, %d of which hold no row of yours", count(e.Counts.RowsRead, "row"), count(n, "file"), e.Counts.SkippedByRows)
+	}
 	return "passed"
 }
 
@@ -285,6 +314,8 @@ func printConflict(w *bufio.Writer, c *conflict.Conflict) {
 		fact(fmt.Sprintf("read %d", c.Read), c.Predicate)
 	}
 	fact("conjunct", c.Conjunct)
+	fact("rows", c.Rows)
+	fact("note", c.Note)
 	fact("winner", c.Winner.String())
 	fact("isolation", c.Isolation.String())
 	fact("reason", string(c.Reason))
