@@ -1,12 +1,12 @@
 package checkpoint
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
+	"path"
 	"slices"
 	"time"
 
@@ -52,8 +52,10 @@ type WriteOptions struct {
 	Allocator memory.Allocator // makes every Arrow buffer; nil means memory.DefaultAllocator
 
 	// V2 writes a UUID-named checkpoint with sidecars. The table must have the feature v2Checkpoint. Otherwise the checkpoint is
-	// a single classic file, which is made in memory.
+	// classic: a single file or, from two on, so many Parts, which are dealt the row groups in turn.
 	V2    bool
+	Parts int
+
 	Stats StatsForm
 
 	// ClusterBy sorts the adds by the lower bounds of these columns, so that row groups cover narrow ranges and most of them
@@ -68,10 +70,16 @@ type WriteOptions struct {
 
 	// Zone is where partition values of timestamp columns that name no zone were written; nil means UTC.
 	Zone *time.Location
+
+	// For those who want the same bytes again: the unique part of the next file name of a V2 checkpoint, a UUID and random when
+	// nil; and when its files were made, now when zero.
+	NewID func() string
+	Now   time.Time
 }
 
 // Write writes a checkpoint of a state, then _last_checkpoint, whose contents it returns. A file that is there already under the
-// name of a classic checkpoint is replaced.
+// name of a classic checkpoint is replaced. Files are made in memory unless the store is a [logstore.Creator]; beyond that Write
+// holds a row group's adds, and what is written at the end of a file about its row groups.
 func Write(ctx context.Context, store logstore.Store, s *State, o WriteOptions) (*LastCheckpoint, error) {
 	w, err := newWriter(store, s, o)
 	if err != nil {
@@ -99,7 +107,7 @@ type writer struct {
 	json  bool       // statistics as text
 	tree  *statsTree // statistics as a struct; nil without
 	last  LastCheckpoint
-	file  *fileWriter // being written
+	files []*fileWriter // being written
 }
 
 func newWriter(store logstore.Store, s *State, o WriteOptions) (*writer, error) {
@@ -108,6 +116,15 @@ func newWriter(store logstore.Store, s *State, o WriteOptions) (*writer, error) 
 	}
 	if o.V2 && !slices.Contains(s.Protocol.ReaderFeatures, "v2Checkpoint") {
 		return nil, errors.New("checkpoint: the table does not have the feature v2Checkpoint")
+	}
+	if o.Parts < 0 || o.Parts > 1 && o.V2 {
+		return nil, fmt.Errorf("checkpoint: %d parts: only a classic checkpoint has some", o.Parts)
+	}
+	if o.NewID == nil {
+		o.NewID = uuid.NewString
+	}
+	if o.Now.IsZero() {
+		o.Now = time.Now()
 	}
 	if o.Allocator == nil {
 		o.Allocator = memory.DefaultAllocator
@@ -132,57 +149,79 @@ func newWriter(store logstore.Store, s *State, o WriteOptions) (*writer, error) 
 	return w, nil
 }
 
-func (w *writer) writeClassic(ctx context.Context) error {
-	if err := w.begin(true); err != nil {
-		return err
+// discard drops the files that are being written.
+func (w *writer) discard() {
+	for _, f := range w.files {
+		f.discard()
 	}
-	defer func() { w.file.release() }()
-	for _, a := range append([]action.Action{w.s.Protocol, w.s.Metadata}, w.s.Others...) {
-		if err := w.file.append(a); err != nil {
+	w.files = nil
+}
+
+func (w *writer) writeClassic(ctx context.Context) error {
+	defer w.discard()
+	name := Name{Version: w.s.Version}
+	if w.o.Parts > 1 {
+		name.Parts, w.last.Parts = w.o.Parts, w.o.Parts
+	}
+	for i := range max(1, name.Parts) {
+		if name.Parts > 0 {
+			name.Part = i + 1
+		}
+		if err := w.begin(ctx, logDir+"/"+name.String(), true); err != nil {
 			return err
 		}
 	}
+	for _, a := range append([]action.Action{w.s.Protocol, w.s.Metadata}, w.s.Others...) {
+		if err := w.files[0].append(a); err != nil {
+			return err
+		}
+	}
+	at := 0
 	for a, err := range w.fileActions(ctx) {
 		if err != nil {
 			return err
 		}
-		if err := w.file.append(a); err != nil {
+		f := w.files[at]
+		if err := f.append(a); err != nil {
+			return err
+		}
+		if len(f.pending) == w.o.RowGroupRows {
+			at = (at + 1) % len(w.files)
+		}
+	}
+	for _, f := range w.files {
+		if _, err := w.end(f); err != nil {
 			return err
 		}
 	}
-	_, err := w.end(ctx, logDir+"/"+Name{Version: w.s.Version}.String())
-	return err
+	return nil
 }
 
 func (w *writer) writeV2(ctx context.Context) error {
 	var sidecars []*action.Sidecar
-	defer func() {
-		if w.file != nil {
-			w.file.release()
-		}
-	}()
+	defer w.discard()
 	rows := 0
 	endSidecar := func() error {
-		id := uuid.NewString()
-		name := fmt.Sprintf("%020d.checkpoint.%s.parquet", w.s.Version, id)
-		size, err := w.end(ctx, sidecarDir+"/"+name)
+		f := w.files[0]
+		size, err := w.end(f)
 		if err != nil {
 			return err
 		}
-		sidecars = append(sidecars, &action.Sidecar{Path: name, SizeInBytes: size, ModificationTime: time.Now().UnixMilli()})
-		w.file, rows = nil, 0
+		sidecars = append(sidecars, &action.Sidecar{Path: path.Base(f.name), SizeInBytes: size, ModificationTime: w.o.Now.UnixMilli()})
+		w.files, rows = nil, 0
 		return nil
 	}
 	for a, err := range w.fileActions(ctx) {
 		if err != nil {
 			return err
 		}
-		if w.file == nil {
-			if err := w.begin(false); err != nil {
+		if w.files == nil {
+			name := fmt.Sprintf("%s/%020d.checkpoint.%s.parquet", sidecarDir, w.s.Version, w.o.NewID())
+			if err := w.begin(ctx, name, false); err != nil {
 				return err
 			}
 		}
-		if err := w.file.append(a); err != nil {
+		if err := w.files[0].append(a); err != nil {
 			return err
 		}
 		if rows++; rows == w.o.SidecarRows {
@@ -191,7 +230,7 @@ func (w *writer) writeV2(ctx context.Context) error {
 			}
 		}
 	}
-	if w.file != nil {
+	if w.files != nil {
 		if err := endSidecar(); err != nil {
 			return err
 		}
@@ -213,7 +252,7 @@ func (w *writer) writeV2(ctx context.Context) error {
 	}
 	w.last.Size += int64(len(top))
 	w.last.SizeInBytes += int64(len(data))
-	name := Name{Version: w.s.Version, UUID: uuid.NewString(), JSON: true}
+	name := Name{Version: w.s.Version, UUID: w.o.NewID(), JSON: true}
 	return w.store.Put(ctx, logDir+"/"+name.String(), data)
 }
 
@@ -351,13 +390,17 @@ func compareAt[T cmp.Ordered, A interface{ Value(int) T }](a A, i int, b arrow.A
 }
 
 // begin starts a parquet file: with columns for all actions, or for those of files.
-func (w *writer) begin(all bool) error {
+func (w *writer) begin(ctx context.Context, name string, all bool) error {
 	fields := []arrow.Field{w.addField(), removeField}
 	if all {
 		fields = append(fields, metadataField, protocolField, txnField, domainMetadataField)
 	}
+	sink, err := newSink(ctx, w.store, name)
+	if err != nil {
+		return err
+	}
 	s := arrow.NewSchema(fields, nil)
-	f := &fileWriter{w: w, builder: array.NewRecordBuilder(w.o.Allocator, s), column: map[string]*array.StructBuilder{}}
+	f := &fileWriter{w: w, name: name, sink: sink, builder: array.NewRecordBuilder(w.o.Allocator, s), column: map[string]*array.StructBuilder{}}
 	props := parquet.NewWriterProperties(
 		parquet.WithAllocator(w.o.Allocator), parquet.WithCreatedBy(createdBy), parquet.WithCompression(compress.Codecs.Snappy),
 		parquet.WithMaxRowGroupLength(int64(w.o.RowGroupRows)), parquet.WithPageIndexEnabled(true),
@@ -365,35 +408,33 @@ func (w *writer) begin(all bool) error {
 		parquet.WithDictionaryFor("add.path", false), parquet.WithDictionaryFor("add.stats", false),
 		parquet.WithDictionaryFor("remove.path", false),
 	)
-	var err error
-	f.parquet, err = pqarrow.NewFileWriter(s, &f.data, props, pqarrow.NewArrowWriterProperties(pqarrow.WithAllocator(w.o.Allocator)))
+	f.parquet, err = pqarrow.NewFileWriter(s, sink, props, pqarrow.NewArrowWriterProperties(pqarrow.WithAllocator(w.o.Allocator)))
 	if err != nil {
-		f.builder.Release()
+		f.discard()
 		return err
 	}
 	for i, b := range f.builder.Fields() {
 		f.column[fields[i].Name] = b.(*array.StructBuilder)
 	}
-	w.file = f
+	w.files = append(w.files, f)
 	return nil
 }
 
-// end writes the file under its name and returns its size.
-func (w *writer) end(ctx context.Context, name string) (int64, error) {
-	f := w.file
+// end completes a file and returns its size.
+func (w *writer) end(f *fileWriter) (int64, error) {
+	defer f.discard()
 	if err := f.endRowGroup(); err != nil {
 		return 0, err
 	}
 	if err := f.parquet.Close(); err != nil {
 		return 0, err
 	}
-	f.release()
-	if err := w.store.Put(ctx, name, f.data.Bytes()); err != nil {
+	if err := f.sink.commit(); err != nil {
 		return 0, err
 	}
 	w.last.Size += f.total
-	w.last.SizeInBytes += int64(f.data.Len())
-	return int64(f.data.Len()), nil
+	w.last.SizeInBytes += f.sink.size
+	return f.sink.size, nil
 }
 
 // createdBy is what our files say of their writer. Readers of this package take from it that no NaN is among bounds.
@@ -402,7 +443,8 @@ const createdBy = "deltaskip"
 // A fileWriter writes one parquet file, row group by row group.
 type fileWriter struct {
 	w       *writer
-	data    bytes.Buffer
+	name    string
+	sink    *sink
 	parquet *pqarrow.FileWriter
 	builder *array.RecordBuilder // nil when released
 	column  map[string]*array.StructBuilder
@@ -410,11 +452,13 @@ type fileWriter struct {
 	total   int64           // rows
 }
 
-func (f *fileWriter) release() {
+// discard releases what the writer holds, and drops a file that is not complete.
+func (f *fileWriter) discard() {
 	if f.builder != nil {
 		f.builder.Release()
 		f.builder = nil
 	}
+	f.sink.discard()
 }
 
 // append adds an action as a row. Adds share row groups with nothing else, so that reading them needs no search for them.

@@ -1,12 +1,16 @@
 package checkpoint_test
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
+	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -212,4 +216,93 @@ func weaker(was, is string) bool {
 	w, i = strings.Split(strings.Trim(wasBounds, "]"), ","), strings.Split(strings.Trim(isBounds, "]"), ",")
 	return len(w) == 2 && len(i) == 2 &&
 		(w[0] == i[0] || slices.Contains(extremes, i[0])) && (w[1] == i[1] || slices.Contains(extremes, i[1]))
+}
+
+// TestParts deals the row groups of a multi-part checkpoint to files of a store that takes them bit by bit, and cleans up after
+// adds that fail.
+func TestParts(t *testing.T) {
+	table, m := testTable(t)
+	adds := testAdds(rand.New(rand.NewPCG(1, 2)), 100)
+	dir := t.TempDir()
+	store, err := logstore.OpenLocal(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	state := &checkpoint.State{
+		Version: 3, Protocol: &action.Protocol{MinReaderVersion: 1, MinWriterVersion: 2}, Metadata: m, Table: table,
+		Adds: each(adds), Removes: each([]*action.Remove{{Path: "old"}}), Others: []action.Action{&action.Txn{AppID: "app", Version: 1}},
+	}
+	last, err := checkpoint.Write(t.Context(), store, state, checkpoint.WriteOptions{Allocator: checkedAllocator(t), Parts: 3, RowGroupRows: 7})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if last.Parts != 3 || last.NumAdds != 100 || last.Size != 104 {
+		t.Errorf("last checkpoint %+v", last)
+	}
+	s := snapshot(t, store)
+	got := contentOf(t, s)
+	slices.SortFunc(got.Adds, func(a, b *action.Add) int { return strings.Compare(a.Path, b.Path) })
+	if diff := cmp.Diff(adds, got.Adds); diff != "" || len(got.Removes) != 1 || len(got.Txns) != 1 {
+		t.Errorf("%d removes, %d txns, adds -want +got:\n%s", len(got.Removes), len(got.Txns), diff)
+	}
+	if names := topLevels(t, store); len(names) != 3 || !strings.HasSuffix(names[1], "3.checkpoint.0000000002.0000000003.parquet") {
+		t.Errorf("files %v", names)
+	}
+
+	broken := errors.New("broken")
+	state.Version, state.Adds = 4, func(yield func(*action.Add, error) bool) {
+		for _, a := range adds[:50] {
+			if !yield(a, nil) {
+				return
+			}
+		}
+		yield(nil, broken)
+	}
+	if _, err := checkpoint.Write(t.Context(), store, state, checkpoint.WriteOptions{Allocator: checkedAllocator(t), Parts: 3, RowGroupRows: 7}); !errors.Is(err, broken) {
+		t.Errorf("writing broken adds: %v", err)
+	}
+	if files, err := filepath.Glob(dir + "/_delta_log/*4*"); err != nil || len(files) > 0 {
+		t.Errorf("left behind: %v, %v", files, err)
+	}
+	if _, err := checkpoint.Write(t.Context(), store, state, checkpoint.WriteOptions{Parts: -1}); err == nil {
+		t.Error("-1 parts pass")
+	}
+}
+
+// TestSameBytes writes a V2 checkpoint twice with the same names and times.
+func TestSameBytes(t *testing.T) {
+	table, m := testTable(t)
+	write := func() map[string]string {
+		store := &storetest.Mem{}
+		features := []string{"v2Checkpoint"}
+		state := &checkpoint.State{
+			Version: 3, Protocol: &action.Protocol{MinReaderVersion: 3, MinWriterVersion: 7, ReaderFeatures: features, WriterFeatures: features},
+			Metadata: m, Table: table, Adds: each(testAdds(rand.New(rand.NewPCG(1, 2)), 100)), Removes: each[*action.Remove](nil),
+		}
+		n := 0
+		id := func() string { n++; return fmt.Sprintf("00000000-0000-4000-8000-%012d", n) }
+		o := checkpoint.WriteOptions{V2: true, Stats: checkpoint.StatsAsBoth, SidecarRows: 40, NewID: id, Now: time.UnixMilli(1e12)}
+		if _, err := checkpoint.Write(t.Context(), store, state, o); err != nil {
+			t.Fatal(err)
+		}
+		files := map[string]string{}
+		for _, dir := range []string{"_delta_log", "_delta_log/_sidecars"} {
+			for e, err := range store.List(t.Context(), dir, "") {
+				if err != nil {
+					t.Fatal(err)
+				}
+				data, _, err := store.Get(t.Context(), e.Name, 1<<30)
+				if err != nil {
+					t.Fatal(err)
+				}
+				files[e.Name] = string(data)
+			}
+		}
+		return files
+	}
+	one, two := write(), write()
+	if len(one) != 5 || !maps.Equal(one, two) {
+		t.Errorf("%d files, which differ", len(one))
+	}
 }

@@ -211,18 +211,24 @@ func (l *Local) makeDir(dir string) error {
 
 // viaTemp writes a temporary file and has publish (link or rename) give it its name.
 func (l *Local) viaTemp(ctx context.Context, dir, base string, data []byte, publish func(temp, name string) error) error {
-	// The leading dot keeps readers of a log away from what a killed process leaves behind.
-	temp := path.Join(dir, fmt.Sprintf(".%s.%016x.tmp", base, rand.Uint64()))
-	defer l.root.Remove(temp) // it is gone already after a rename, and nobody reads it if it stays
-	f, err := l.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	f, temp, err := l.createTemp(dir, base)
 	if err != nil {
 		return err
 	}
+	defer l.root.Remove(temp) // it is gone already after a rename, and nobody reads it if it stays
 	_, err = f.Write(data)
 	if err := errors.Join(err, f.Sync(), f.Close(), ctx.Err()); err != nil {
 		return err
 	}
 	return published(publish(temp, path.Join(dir, base)))
+}
+
+// createTemp creates a file beside base. The leading dot of its name keeps readers of a log away from what a killed process
+// leaves behind.
+func (l *Local) createTemp(dir, base string) (f *os.File, name string, err error) {
+	name = path.Join(dir, fmt.Sprintf(".%s.%016x.tmp", base, rand.Uint64()))
+	f, err = l.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	return f, name, err
 }
 
 func (l *Local) syncDir(dir string) error {

@@ -36,6 +36,21 @@ type Store interface {
 	Delete(ctx context.Context, name string) error
 }
 
+// A Creator is a Store that takes a file bit by bit, for files too large to hold in memory.
+type Creator interface {
+	// Create begins to write a file, of which nothing shows before Commit. The caller ends it with Commit or Discard.
+	Create(ctx context.Context, name string) (Upload, error)
+}
+
+// An Upload is a file being written. One goroutine uses it at a time.
+type Upload interface {
+	io.Writer
+	// Commit creates the file or replaces all of it, atomically. It must not follow a failed Write.
+	Commit() error
+	// Discard drops what was written. After Commit it does nothing.
+	Discard()
+}
+
 // An Entry describes a file. Two entries that are equal describe the same contents, as far as the store can tell.
 type Entry struct {
 	Name    string // from the table's root
