@@ -2,8 +2,12 @@ package bench
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"iter"
+	"math/rand/v2"
+
+	"github.com/google/uuid"
 
 	"github.com/deltaskip/deltaskip/action"
 	"github.com/deltaskip/deltaskip/checkpoint"
@@ -12,8 +16,9 @@ import (
 )
 
 // WriteCheckpoint writes the workload's files as a checkpoint of version 1, beside a log of two commits that hold none of
-// them. ClusterBy names columns; o.ClusterBy is set from it.
-func (w Workload) WriteCheckpoint(ctx context.Context, store logstore.Store, o checkpoint.WriteOptions, clusterBy ...string) error {
+// them. It holds about 40 bytes a file in memory if the workload is shuffled or sorted. progress, which may be nil, is told now
+// and then how many files are written. A store that has a log already is left alone: that is an error.
+func (w Workload) WriteCheckpoint(ctx context.Context, store logstore.Store, o checkpoint.WriteOptions, progress func(adds int)) error {
 	w, err := w.defaults()
 	if err != nil {
 		return err
@@ -30,18 +35,20 @@ func (w Workload) WriteCheckpoint(ctx context.Context, store logstore.Store, o c
 	if err != nil {
 		return err
 	}
-	for _, name := range clusterBy {
-		c, err := table.Lookup(name)
-		if err != nil {
-			return err
-		}
-		o.ClusterBy = append(o.ClusterBy, c)
-	}
 	protocol := w.Protocol()
 	if o.V2 {
 		protocol.ReaderFeatures = append(protocol.ReaderFeatures, "v2Checkpoint")
 		protocol.WriterFeatures = append(protocol.WriterFeatures, "v2Checkpoint")
 	}
+	ids := rand.New(rand.NewPCG(w.Seed, 2))
+	o.NewID = func() string {
+		var id uuid.UUID
+		binary.BigEndian.PutUint64(id[:8], ids.Uint64())
+		binary.BigEndian.PutUint64(id[8:], ids.Uint64())
+		id[6], id[8] = id[6]&0x0f|0x40, id[8]&0x3f|0x80 // version 4
+		return id.String()
+	}
+	o.Now = Epoch
 	create := action.Append(append(action.Append(nil, protocol), '\n'), metadata)
 	operation := `{"commitInfo":{"timestamp":%d,"operation":"WRITE"}}` + "\n"
 	if err := store.PutIfAbsent(ctx, "_delta_log/00000000000000000000.json", append(create, '\n')); err != nil {
@@ -52,10 +59,14 @@ func (w Workload) WriteCheckpoint(ctx context.Context, store logstore.Store, o c
 		return err
 	}
 	var adds iter.Seq2[*action.Add, error] = func(yield func(*action.Add, error) bool) {
+		n := 0
 		for a := range files {
 			add := *a // files reuses it
 			if !yield(&add, nil) {
 				return
+			}
+			if n++; progress != nil && (n%(1<<14) == 0 || n == w.Adds) {
+				progress(n)
 			}
 		}
 	}

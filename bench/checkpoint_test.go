@@ -15,31 +15,15 @@ import (
 	"github.com/deltaskip/deltaskip/checkpoint"
 	"github.com/deltaskip/deltaskip/colstats"
 	"github.com/deltaskip/deltaskip/deltalog"
-	"github.com/deltaskip/deltaskip/logstore"
 	"github.com/deltaskip/deltaskip/vectorized"
 )
-
-// checkpointLog writes a workload as a checkpoint and opens its log.
-func checkpointLog(b *testing.B, w Workload, o checkpoint.WriteOptions, clusterBy ...string) (log *deltalog.Log, dir string) {
-	b.Helper()
-	dir = b.TempDir()
-	store, err := logstore.OpenLocal(dir)
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { store.Close() })
-	if err := w.WriteCheckpoint(context.Background(), store, o, clusterBy...); err != nil {
-		b.Fatal(err)
-	}
-	return deltalog.Open(store, deltalog.Options{}), dir
-}
 
 // BenchmarkCheckpointLeaves times what it takes to get the demanded leaves of a checkpoint out of parquet, for ours with facts made
 // of them, beside Arrow's reader of whole columns.
 func BenchmarkCheckpointLeaves(b *testing.B) {
-	adds := size(1_000_000)
-	log, dir := checkpointLog(b, Workload{Adds: adds, Seed: 1, Shuffled: true}, checkpoint.WriteOptions{Stats: checkpoint.StatsAsStruct})
-	s := snapshotOf(b, log)
+	adds := checkpointAdds(b)
+	dir := fixture(b, "--adds", fmt.Sprint(adds), "--shuffled", "--checkpoint", "classic", "--stats", "struct")
+	s := snapshotOf(b, openLog(b, dir, 0))
 	for _, p := range predicates {
 		program := compile(b, s, p.sql, vectorized.Options{})
 		b.Run("columns="+p.name+"/reader=ours", func(b *testing.B) {
@@ -110,40 +94,62 @@ func readColumns(b *testing.B, name string, paths []string) int64 {
 	return n
 }
 
-// BenchmarkCheckpoint times a checkpoint on disk to the files that may match: opening, pruning, decoding, evaluation.
+// maxPeak is what evaluating a checkpoint of any size may take.
+const maxPeak = 1 << 30
+
+// BenchmarkCheckpoint times a checkpoint on disk to the number of files that may match: opening, pruning, decoding, evaluation.
+// Its adds are sorted by id. peak-MiB is the largest resident set of a process that does nothing else: deltaskip files --count.
 func BenchmarkCheckpoint(b *testing.B) {
-	adds := size(1_000_000)
-	for _, form := range []struct {
-		name  string
-		stats checkpoint.StatsForm
-	}{{"struct", checkpoint.StatsAsStruct}, {"json", checkpoint.StatsAsJSON}} {
-		log, _ := checkpointLog(b, Workload{Adds: adds, Seed: 1, Shuffled: true}, checkpoint.WriteOptions{Stats: form.stats}, "id")
-		for _, p := range predicates {
-			for _, workers := range []int{1, runtime.GOMAXPROCS(0)} {
-				b.Run(fmt.Sprintf("stats=%s/predicate=%s/workers=%d", form.name, p.name, workers), func(b *testing.B) {
-					b.ReportAllocs()
-					var pruned float64
-					for b.Loop() {
-						s, err := log.Snapshot(context.Background(), deltalog.SnapshotOptions{})
-						if err != nil {
-							b.Fatal(err)
+	adds := checkpointAdds(b)
+	for _, shape := range []string{"classic", "multipart", "v2"} {
+		for _, stats := range []string{"struct", "json", "both"} {
+			for _, p := range predicates {
+				for _, workers := range []int{1, runtime.GOMAXPROCS(0)} {
+					b.Run(fmt.Sprintf("adds=%d/shape=%s/stats=%s/predicate=%s/workers=%d", adds, shape, stats, p.name, workers), func(b *testing.B) {
+						dir := fixture(b, "--adds", fmt.Sprint(adds), "--shuffled", "--sort-by", "id", "--checkpoint", shape, "--stats", stats)
+						log := openLog(b, dir, workers)
+						var pruned float64
+						var before, after runtime.MemStats
+						runtime.ReadMemStats(&before)
+						for b.Loop() {
+							pruned = countFiles(b, log, p.sql, workers, adds)
 						}
-						program := compile(b, s, p.sql, vectorized.Options{Workers: workers})
-						var r checkpoint.Report
-						batches := s.Batches(context.Background(), program.Layout(), deltalog.BatchOptions{Prune: program.Prune(), Report: &r})
-						stats, err := program.Scan(context.Background(), batches, func(*colstats.Batch, int64, vectorized.Result) error { return nil })
-						if err != nil || stats.Considered+r.AddsLeft.Load() != int64(adds) {
-							b.Fatal(stats, err)
+						runtime.ReadMemStats(&after)
+						elapsed := b.Elapsed().Seconds()
+						n := float64(adds) * float64(b.N)
+						b.ReportMetric(n/elapsed, "adds/s")
+						b.ReportMetric(float64(after.Mallocs-before.Mallocs)/n, "allocs/add")
+						b.ReportMetric(pruned, "%pruned")
+						peak := peakOf(b, deltaskip(b), "files", dir, "--count", "--where", p.sql, "--workers", fmt.Sprint(workers))
+						b.ReportMetric(float64(peak)/(1<<20), "peak-MiB")
+						if peak > maxPeak {
+							b.Errorf("%d MiB at once: at most %d are promised", peak>>20, maxPeak>>20)
 						}
-						pruned = 100 * float64(r.Pruned.Load()) / float64(r.RowGroups.Load())
-						if err := s.Close(); err != nil {
-							b.Fatal(err)
-						}
-					}
-					report(b, adds)
-					b.ReportMetric(pruned, "%pruned")
-				})
+					})
+				}
 			}
 		}
 	}
+}
+
+// countFiles counts the files that may match, and returns the percentage of row groups pruned.
+func countFiles(b *testing.B, log *deltalog.Log, sql string, workers, adds int) float64 {
+	s, err := log.Snapshot(context.Background(), deltalog.SnapshotOptions{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	program := compile(b, s, sql, vectorized.Options{Workers: workers})
+	census := program.Census()
+	var r checkpoint.Report
+	batches := s.Batches(context.Background(), program.Layout(), deltalog.BatchOptions{
+		Prune: program.Prune(), Left: &checkpoint.Left{Layout: census.Layout(), Take: census.Count}, Report: &r,
+	})
+	stats, err := program.Scan(context.Background(), batches, func(*colstats.Batch, int64, vectorized.Result) error { return nil })
+	if stats.Add(census.Stats()); err != nil || stats.Considered != int64(adds) {
+		b.Fatal(stats, err)
+	}
+	if err := s.Close(); err != nil {
+		b.Fatal(err)
+	}
+	return 100 * float64(r.Pruned.Load()) / float64(r.RowGroups.Load())
 }

@@ -1,10 +1,14 @@
 package bench
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"iter"
+	"math"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,6 +25,9 @@ type Workload struct {
 	// Shuffled scatters the ranges of the column id over the files in random order. Otherwise the table is clustered by
 	// id: file i holds the ids from i*RowsPerFile.
 	Shuffled bool
+	// SortBy is a column by whose lower bounds the files come in ascending order, those without statistics last; empty leaves
+	// them as they are. It is how a log of any size is clustered without holding it in memory.
+	SortBy string
 	// DVShare of the files carry a deletion vector and wide bounds, NoStatsShare of them no statistics; both 0 to 1.
 	DVShare, NoStatsShare float64
 }
@@ -132,7 +139,15 @@ func (w Workload) defaults() (Workload, error) {
 	case !(w.DVShare >= 0 && w.DVShare <= 1) || !(w.NoStatsShare >= 0 && w.NoStatsShare <= 1):
 		return w, fmt.Errorf("bench: shares of files are from 0 to 1, not %v and %v", w.DVShare, w.NoStatsShare)
 	}
+	if w.SortBy != "" && w.sortColumn() < 0 {
+		return w, fmt.Errorf("bench: no statistics column %q to sort by", w.SortBy)
+	}
 	return w, nil
+}
+
+// sortColumn returns the position of the column to sort by, or -1.
+func (w Workload) sortColumn() int {
+	return slices.IndexFunc(columns[:w.Columns], func(c column) bool { return c.name == w.SortBy })
 }
 
 // Files yields the adds of the table in log order. The add and its partition values are reused: a caller that keeps one
@@ -143,45 +158,134 @@ func (w Workload) Files() (iter.Seq[*action.Add], error) {
 		return nil, err
 	}
 	return func(yield func(*action.Add) bool) {
-		rng := rand.New(rand.NewPCG(w.Seed, 0))
-		var order []int
-		if w.Shuffled {
-			order = rng.Perm(w.Adds)
-		}
+		m := w.maker()
 		add := action.Add{DataChange: true}
-		var stats []byte
-		for i := range w.Adds {
-			at := i
-			if w.Shuffled {
-				at = order[i]
-			}
-			name := uuidLike(rng)
-			add.Path = fmt.Sprintf("part-%05d-%s-c000.snappy.parquet", i%100_000, name)
-			add.PartitionValues = map[string]*string{}
-			if w.Partitions > 0 {
-				p := strconv.Itoa(at * w.Partitions / w.Adds)
-				add.PartitionValues["p"] = &p
-				add.Path = "p=" + p + "/" + add.Path
-			}
-			add.Size = 90<<20 + rng.Int64N(20<<20)
-			add.ModificationTime = Epoch.UnixMilli() + int64(i)
-			add.DeletionVector, add.Stats = nil, ""
-			wide := rng.Float64() < w.DVShare
-			if wide {
-				offset := int32(1)
-				add.DeletionVector = &action.DeletionVector{
-					StorageType: "u", PathOrInlineDV: vectorName(rng), Offset: &offset, SizeInBytes: 40, Cardinality: 5,
-				}
-			}
-			if rng.Float64() >= w.NoStatsShare {
-				stats = w.appendStats(stats[:0], rng, int64(at), wide)
-				add.Stats = string(stats)
-			}
+		for i := range m.order() {
+			m.file(&add, i)
 			if !yield(&add) {
 				return
 			}
 		}
 	}, nil
+}
+
+// A maker makes the files of a workload, in whatever order: each has a source of random numbers of its own.
+type maker struct {
+	w     Workload
+	at    []int32 // of each file, its position in the order of id; nil where that is its number
+	pcg   *rand.PCG
+	rng   *rand.Rand
+	stats []byte
+}
+
+func (w Workload) maker() *maker {
+	m := &maker{w: w, pcg: rand.NewPCG(w.Seed, 0)}
+	m.rng = rand.New(m.pcg)
+	if w.Shuffled {
+		m.at = make([]int32, w.Adds)
+		for i := range m.at {
+			m.at[i] = int32(i)
+		}
+		m.rng.Shuffle(len(m.at), func(i, j int) { m.at[i], m.at[j] = m.at[j], m.at[i] })
+	}
+	return m
+}
+
+// file makes file i.
+func (m *maker) file(add *action.Add, i int) {
+	w, rng := m.w, m.rng
+	m.pcg.Seed(w.Seed, uint64(i)+1)
+	at := i
+	if m.at != nil {
+		at = int(m.at[i])
+	}
+	name := uuidLike(rng)
+	add.Path = fmt.Sprintf("part-%05d-%s-c000.snappy.parquet", i%100_000, name)
+	add.PartitionValues = map[string]*string{}
+	if w.Partitions > 0 {
+		p := strconv.Itoa(at * w.Partitions / w.Adds)
+		add.PartitionValues["p"] = &p
+		add.Path = "p=" + p + "/" + add.Path
+	}
+	add.Size = 90<<20 + rng.Int64N(20<<20)
+	add.ModificationTime = Epoch.UnixMilli() + int64(i)
+	add.DeletionVector, add.Stats = nil, ""
+	wide := rng.Float64() < w.DVShare
+	if wide {
+		offset := int32(1)
+		add.DeletionVector = &action.DeletionVector{
+			StorageType: "u", PathOrInlineDV: vectorName(rng), Offset: &offset, SizeInBytes: 40, Cardinality: 5,
+		}
+	}
+	if rng.Float64() >= w.NoStatsShare {
+		m.stats = w.appendStats(m.stats[:0], rng, int64(at), wide)
+		add.Stats = string(m.stats)
+	}
+}
+
+// order yields the numbers of the files in the order in which they come.
+func (m *maker) order() iter.Seq[int] {
+	return func(yield func(int) bool) {
+		if m.w.SortBy == "" {
+			for i := range m.w.Adds {
+				if !yield(i) {
+					return
+				}
+			}
+			return
+		}
+		type keyed struct {
+			key [sortKeyBytes]byte
+			i   int32
+		}
+		keys := make([]keyed, m.w.Adds)
+		var add action.Add
+		for i := range keys {
+			m.file(&add, i)
+			keys[i] = keyed{sortKey(add.Stats, m.w.SortBy), int32(i)}
+		}
+		slices.SortFunc(keys, func(a, b keyed) int {
+			return cmp.Or(bytes.Compare(a.key[:], b.key[:]), cmp.Compare(a.i, b.i))
+		})
+		for _, k := range keys {
+			if !yield(int(k.i)) {
+				return
+			}
+		}
+	}
+}
+
+// sortKeyBytes is how much of a bound counts for SortBy: more than the bounds of text columns have in common.
+const sortKeyBytes = 24
+
+// sortKey returns bytes that sort as the lower bound of a column does.
+func sortKey(stats, column string) (key [sortKeyBytes]byte) {
+	_, mins, _ := strings.Cut(stats, `"minValues":{`)
+	_, value, ok := strings.Cut(mins, `"`+column+`":`)
+	if !ok {
+		for i := range key {
+			key[i] = 0xff
+		}
+		return key
+	}
+	if end := strings.IndexAny(value, ",}"); end >= 0 {
+		value = value[:end]
+	}
+	if text, quoted := strings.CutPrefix(value, `"`); quoted {
+		copy(key[:], text)
+		return key
+	}
+	whole, _ := strconv.ParseInt(value, 10, 64) // exact, and 0 for numbers with a fraction
+	float, _ := strconv.ParseFloat(value, 64)
+	bits := math.Float64bits(float)
+	if float < 0 {
+		bits = ^bits
+	} else {
+		bits |= 1 << 63
+	}
+	binary.BigEndian.PutUint64(key[:], bits)
+	binary.BigEndian.PutUint64(key[8:], uint64(whole)^1<<63)
+	return key
 }
 
 // appendStats appends the statistics of the file at position at, as Spark orders them.

@@ -3,8 +3,10 @@ package bench
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 )
 
@@ -97,6 +99,8 @@ func TestBadWorkloads(t *testing.T) {
 		"share above one":   {DVShare: 1.5},
 		"negative parts":    {Partitions: -1},
 		"negative no-stats": {NoStatsShare: -0.1},
+		"unknown column":    {SortBy: "nope"},
+		"column left out":   {SortBy: "ts", Columns: 1},
 	} {
 		if _, err := w.Files(); err == nil {
 			t.Errorf("%s: no error", name)
@@ -111,5 +115,57 @@ func TestBadWorkloads(t *testing.T) {
 	}
 	if _, err := (Workload{Adds: 1}).WriteLog(dir, 0, nil); err == nil {
 		t.Error("a second log was written over the first")
+	}
+}
+
+// TestSorted reads a shuffled workload in the order of each column: the files are the same, and their minima ascend.
+func TestSorted(t *testing.T) {
+	w := Workload{Adds: 300, Seed: 3, Shuffled: true, NoStatsShare: 0.05}
+	collect := func(w Workload) (stats []string, all map[string]string) {
+		files, err := w.Files()
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = map[string]string{}
+		for add := range files {
+			stats, all[add.Path] = append(stats, add.Stats), add.Stats
+		}
+		return stats, all
+	}
+	_, want := collect(w)
+	if len(want) != w.Adds {
+		t.Fatalf("%d files", len(want))
+	}
+	for _, c := range columns {
+		w.SortBy = c.name
+		stats, got := collect(w)
+		if !maps.Equal(got, want) {
+			t.Errorf("%s: other files", c.name)
+		}
+		var last any
+		for i, s := range stats {
+			if s == "" {
+				if rest := slices.Compact(slices.Clone(stats[i:])); len(rest) != 1 {
+					t.Errorf("%s: a file without statistics at %d of %d", c.name, i, len(stats))
+				}
+				break
+			}
+			var parsed struct{ MinValues map[string]any }
+			if err := json.Unmarshal([]byte(s), &parsed); err != nil {
+				t.Fatal(err)
+			}
+			value := parsed.MinValues[c.name]
+			switch v := value.(type) {
+			case string:
+				if before, ok := last.(string); ok && before > v {
+					t.Errorf("%s: %s after %s", c.name, v, before)
+				}
+			case float64:
+				if before, ok := last.(float64); ok && before > v {
+					t.Errorf("%s: %v after %v", c.name, v, before)
+				}
+			}
+			last = value
+		}
 	}
 }

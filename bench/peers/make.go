@@ -148,7 +148,7 @@ func writeCheckpoint(w bench.Workload, dir string, o checkpoint.WriteOptions) er
 		return err
 	}
 	defer store.Close()
-	return w.WriteCheckpoint(background, store, o)
+	return w.WriteCheckpoint(background, store, o, nil)
 }
 
 // writeVectors writes two vectors of n of 10 M rows, in runs of the given length: as Delta stores them (.dv), and the roaring

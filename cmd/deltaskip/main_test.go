@@ -231,6 +231,10 @@ func TestWrongUsage(t *testing.T) {
 		{"check", eventsTable, "--read-version", "1", "--whole-table", "--mode", "hopeful"},
 		{"snapshot", eventsTable, "--version", "-7"},
 		{"gen"},
+		{"gen", "x", "--checkpoint", "v3"},
+		{"gen", "x", "--checkpoint", "v2", "--per-commit", "5"},
+		{"gen", "x", "--checkpoint", "v2", "--stats", "none"},
+		{"gen", "x", "--checkpoint", "multipart", "--parts", "0"},
 	} {
 		out, stderr, code := deltaskip(t, args...)
 		if code != exitUsage || out != "" || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, "--help") {
