@@ -170,8 +170,15 @@ func (l *Line) fileAt(s []byte, i int, r *reader) int {
 			if l.DeletionVector = nil; c != 'n' {
 				return l.vectorAt(s, i)
 			}
-		case id == statsKey && r != nil && c == '"':
-			return r.statisticsString(s, i)
+		case id == statsKey && c == '"':
+			if r != nil {
+				return r.statisticsString(s, i)
+			}
+			end, _ := longCharacters(s, i+1)
+			if end >= 0 {
+				end++ // the closing quote
+			}
+			return end
 		case id == partitionValuesKey && r != nil && c == '{':
 			return r.partitionValuesAt(s, i)
 		}

@@ -170,7 +170,7 @@ func (r *reader) statisticsString(s []byte, i int) int {
 	}
 	r.forget(false)
 	start := i + 1
-	end, plainText := characters(s, start, plain)
+	end, plainText := longCharacters(s, start)
 	if end < 0 {
 		return end
 	}

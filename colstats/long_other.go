@@ -1,0 +1,7 @@
+//go:build !amd64 || purego
+
+package colstats
+
+var assembly = false
+
+func classify(dst *masks, s *byte, blocks int) { panic("colstats: no assembly") }
