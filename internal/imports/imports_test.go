@@ -34,6 +34,7 @@ var mayImport = map[string][]string{
 	"history":            {"schema", "predicate", "action", "logstore", "deltalog", "conflict"},
 	"bench":              {"*"},
 	"cmd/deltaskip":      {"*"},
+	"examples/ingest":    {"*"},
 	"internal/civil":     {},
 	"internal/corpus":    {},
 	"internal/cell":      {"schema", "predicate"},
