@@ -2,7 +2,6 @@ package conflict
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -236,9 +235,9 @@ func (p *probe) useless(read int) (conjunct string, ok bool) {
 			unusable[u.Conjunct] = true
 		}
 	}
-	for _, e := range predicate.Conjuncts(p.bound[read].Root) {
-		conjunct = e.String()
-		if _, constant := e.(*predicate.Literal); !constant && !opaque(e) && !unusable[conjunct] {
+	for _, asked := range p.bound[read].Asked() {
+		conjunct = asked.SQL
+		if _, constant := asked.Root.(*predicate.Literal); !constant && !opaque(asked.Root) && !unusable[conjunct] {
 			return "", false
 		}
 	}
@@ -268,13 +267,8 @@ func (p *probe) known(hit *vectorized.Hit, batches []*colstats.Batch) []vectoriz
 
 // failureClass names a failure of skipping: Spark's error class where there is one.
 func failureClass(err error) string {
-	var bind *predicate.BindError
-	var eval *predicate.EvalError
-	switch {
-	case errors.As(err, &bind):
-		return bind.Class
-	case errors.As(err, &eval):
-		return eval.Class
+	if class := predicate.ErrorClass(err); class != "" {
+		return class
 	}
 	return fmt.Sprintf("%T", err)
 }

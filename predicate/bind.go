@@ -30,7 +30,7 @@ func Bind(e Expr, t *schema.Table, env Env) (*Predicate, error) {
 	if root, err = b.sharpen(root); err != nil {
 		return nil, err
 	}
-	return &Predicate{Root: root, Table: t, Env: env, SQL: e.String()}, nil
+	return &Predicate{Root: root, Table: t, Env: env, SQL: e.String(), asked: e}, nil
 }
 
 func bindError(class, format string, args ...any) *BindError {

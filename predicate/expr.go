@@ -19,7 +19,10 @@ type (
 		Col  *schema.Column
 	}
 	// Literal is a constant.
-	Literal struct{ Value Value }
+	Literal struct {
+		Value Value
+		text  string // as written, of what was parsed
+	}
 	// Compare is L op R.
 	Compare struct {
 		Op   CompareOp

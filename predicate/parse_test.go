@@ -302,10 +302,24 @@ func TestTreesReadBackAsPrinted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		e := genTree(t, 4)
 		back, err := Parse(e.String(), ParseOptions{})
+		if err == nil {
+			unwritten(back)
+			unwritten(e)
+		}
 		if err != nil || !reflect.DeepEqual(back, e) {
 			t.Fatalf("%s\nreads back as\n%v\n%v", e, back, err)
 		}
 	})
+}
+
+// unwritten forgets how literals were written.
+func unwritten(e Expr) {
+	if l, ok := e.(*Literal); ok {
+		l.text = ""
+	}
+	for _, c := range e.Children() {
+		unwritten(c)
+	}
 }
 
 // FuzzParse takes any text through parsing, printing, binding and evaluating.
@@ -343,6 +357,9 @@ func FuzzParse(f *testing.F) {
 		if err != nil || back.String() != text {
 			t.Fatalf("%q prints as %q, which reads as %v, %v", sql, text, back, err)
 		}
+		if back, err := Parse(Text(e), ParseOptions{MaxLength: 1 << 24, MaxDepth: 100_000}); err != nil || back.String() != text {
+			t.Fatalf("%q prints for people as %q, which reads as %v, %v", sql, Text(e), back, err)
+		}
 		p, err := Bind(e, table, Env{})
 		var rejected *BindError
 		if err != nil {
@@ -351,8 +368,8 @@ func FuzzParse(f *testing.F) {
 			}
 			return
 		}
-		p.Columns()
 		p.Split()
+		p.Asked()
 		for _, c := range p.Columns() {
 			if _, ok := row[c]; !ok {
 				row[c] = NullOf(c.Type)

@@ -413,9 +413,13 @@ func (p *parser) unary() (Expr, error) {
 	symbol := p.tok.text
 	name, ok := unaryOperators[symbol]
 	if !ok || p.tok.kind != tokenSymbol || symbol == "-" && p.peek().kind == tokenNumber {
+		start := p.tok.start
 		e, err := p.primary()
 		if err != nil {
 			return nil, err
+		}
+		if literal, ok := e.(*Literal); ok {
+			literal.text = p.lexer.sql[start:p.prevEnd]
 		}
 		return p.suffixes(e)
 	}

@@ -13,6 +13,30 @@ type Predicate struct {
 	Table *schema.Table
 	Env   Env
 	SQL   string // as asked; of a part that Split made, as bound
+	asked Expr   // what Bind was given; nil for a part
+}
+
+// Asked returns the top-level conjuncts as they were asked, each bound alone, with the SQL text that [Text] gives: what to
+// tell people about. Binding them together may have joined, split or dropped some.
+func (p *Predicate) Asked() []*Predicate {
+	var list []*Predicate
+	if p.asked != nil {
+		for _, e := range Conjuncts(p.asked) {
+			alone, err := Bind(e, p.Table, p.Env)
+			if err != nil { // it binds beside the others only
+				list = nil
+				break
+			}
+			alone.SQL = Text(e)
+			list = append(list, alone)
+		}
+	}
+	if list == nil {
+		for _, e := range Conjuncts(p.Root) {
+			list = append(list, &Predicate{Root: e, Table: p.Table, Env: p.Env, SQL: Text(e)})
+		}
+	}
+	return list
 }
 
 // Columns are the columns that the predicate mentions, each once, in order.

@@ -19,21 +19,90 @@ func (op ArithOp) String() string { return arithSymbols[op] }
 
 var tryNames = [...]string{Add: "try_add", Sub: "try_subtract", Mul: "try_multiply", Div: "try_divide", IntDiv: "try_div", Mod: "try_mod"}
 
+// Text is the expression for people who asked it: literals stand as they were written. Where they were not, or an
+// expression was bound, it may read back as another type, which that of [Expr].String never does.
+func Text(e Expr) string { return printer(true).text(e) }
+
+// A printer prints expressions; a true one does for people.
+type printer bool
+
+func (e *Column) String() string  { return printer(false).text(e) }
+func (e *Literal) String() string { return printer(false).text(e) }
+func (e *Compare) String() string { return printer(false).text(e) }
+func (e *And) String() string     { return printer(false).text(e) }
+func (e *Or) String() string      { return printer(false).text(e) }
+func (e *Not) String() string     { return printer(false).text(e) }
+func (e *IsNull) String() string  { return printer(false).text(e) }
+func (e *In) String() string      { return printer(false).text(e) }
+func (e *Like) String() string    { return printer(false).text(e) }
+func (e *Arith) String() string   { return printer(false).text(e) }
+func (e *Cast) String() string    { return printer(false).text(e) }
+func (e *Case) String() string    { return printer(false).text(e) }
+func (e *Call) String() string    { return printer(false).text(e) }
+func (e *Opaque) String() string  { return printer(false).text(e) }
+
+func (p printer) text(e Expr) string {
+	switch e := e.(type) {
+	case *Column:
+		return columnText(e)
+	case *Literal:
+		switch {
+		case !bool(p):
+			return e.Value.SQL()
+		case e.text != "":
+			return e.text
+		}
+		return e.Value.String()
+	case *Compare:
+		return p.operand(e.L) + " " + e.Op.String() + " " + p.operand(e.R)
+	case *And:
+		return p.operands(e.Args, " AND ")
+	case *Or:
+		return p.operands(e.Args, " OR ")
+	case *Not:
+		return "NOT " + p.operand(e.X)
+	case *IsNull:
+		return p.operand(e.X) + " IS NULL"
+	case *In:
+		return p.operand(e.X) + " IN (" + strings.Join(p.texts(e.List), ", ") + ")"
+	case *Like:
+		return p.like(e)
+	case *Arith:
+		if e.Try {
+			return tryNames[e.Op] + "(" + p.text(e.L) + ", " + p.text(e.R) + ")"
+		}
+		return p.operand(e.L) + " " + e.Op.String() + " " + p.operand(e.R)
+	case *Cast:
+		name := "CAST("
+		if e.Try {
+			name = "TRY_CAST("
+		}
+		return name + p.text(e.X) + " AS " + e.To.String() + ")"
+	case *Case:
+		return p.cases(e)
+	case *Call:
+		return p.call(e)
+	case *Opaque:
+		return e.SQL
+	}
+	return ""
+}
+
 // operand prints an operand of an operator, in parentheses unless it needs none wherever it stands.
-func operand(e Expr) string {
+func (p printer) operand(e Expr) string {
 	switch e := e.(type) {
 	case *Column, *Literal, *Cast, *Case:
-		return e.String()
+		return p.text(e)
 	case *Call:
-		if !infixCalls[e.Name] {
-			return e.String()
+		if !infixCalls[e.Name] || bool(p) && e.Name == indexName {
+			return p.text(e)
 		}
 	case *Arith:
 		if e.Try {
-			return e.String()
+			return p.text(e)
 		}
 	}
-	return "(" + e.String() + ")"
+	return "(" + p.text(e) + ")"
 }
 
 // infixCalls are the calls whose text is not name(arguments).
@@ -43,23 +112,23 @@ var infixCalls = map[string]bool{
 }
 
 // operands prints operands with an operator between them.
-func operands(list []Expr, operator string) string {
+func (p printer) operands(list []Expr, operator string) string {
 	out := make([]string, len(list))
 	for i, e := range list {
-		out[i] = operand(e)
+		out[i] = p.operand(e)
 	}
 	return strings.Join(out, operator)
 }
 
-func spelled(list []Expr) []string {
+func (p printer) texts(list []Expr) []string {
 	out := make([]string, len(list))
 	for i, e := range list {
-		out[i] = e.String()
+		out[i] = p.text(e)
 	}
 	return out
 }
 
-func (e *Column) String() string {
+func columnText(e *Column) string {
 	quoted := make([]string, len(e.Name))
 	for i, name := range e.Name {
 		quoted[i] = quoteName(name)
@@ -78,92 +147,61 @@ func quoteName(name string) string {
 	return schema.QuoteName(name)
 }
 
-func (e *Compare) String() string {
-	return operand(e.L) + " " + e.Op.String() + " " + operand(e.R)
-}
-func (e *And) String() string    { return operands(e.Args, " AND ") }
-func (e *Or) String() string     { return operands(e.Args, " OR ") }
-func (e *Not) String() string    { return "NOT " + operand(e.X) }
-func (e *IsNull) String() string { return operand(e.X) + " IS NULL" }
-
-func (e *In) String() string {
-	return operand(e.X) + " IN (" + strings.Join(spelled(e.List), ", ") + ")"
-}
-
-func (e *Like) String() string {
+func (p printer) like(e *Like) string {
 	keyword := " LIKE "
 	if e.Fold {
 		keyword = " ILIKE "
 	}
-	text := operand(e.X) + keyword + operand(e.Pattern)
+	text := p.operand(e.X) + keyword + p.operand(e.Pattern)
 	if e.Escape != '\\' {
 		text += " ESCAPE " + quoteString(string(e.Escape))
 	}
 	return text
 }
 
-func (e *Arith) String() string {
-	if e.Try {
-		return tryNames[e.Op] + "(" + e.L.String() + ", " + e.R.String() + ")"
-	}
-	return operand(e.L) + " " + e.Op.String() + " " + operand(e.R)
-}
-
-func (e *Cast) String() string {
-	name := "CAST("
-	if e.Try {
-		name = "TRY_CAST("
-	}
-	return name + e.X.String() + " AS " + e.To.String() + ")"
-}
-
-func (e *Case) String() string {
+func (p printer) cases(e *Case) string {
 	var b strings.Builder
 	b.WriteString("CASE")
 	for _, w := range e.Whens {
-		b.WriteString(" WHEN " + w.If.String() + " THEN " + w.Then.String())
+		b.WriteString(" WHEN " + p.text(w.If) + " THEN " + p.text(w.Then))
 	}
 	if e.Else != nil {
-		b.WriteString(" ELSE " + e.Else.String())
+		b.WriteString(" ELSE " + p.text(e.Else))
 	}
 	b.WriteString(" END")
 	return b.String()
 }
 
-func (e *Call) String() string {
+func (p printer) call(e *Call) string {
 	if infixCalls[e.Name] {
 		switch {
 		case e.Name == indexName && len(e.Args) == 2:
-			return operand(e.Args[0]) + "[" + operand(e.Args[1]) + "]"
+			return p.operand(e.Args[0]) + "[" + p.operand(e.Args[1]) + "]"
 		case (e.Name == fieldName || e.Name == "collate") && len(e.Args) == 2:
 			name, ok := e.Args[1].(*Literal)
 			if !ok {
 				break
 			}
 			if e.Name == "collate" {
-				return operand(e.Args[0]) + " COLLATE " + schema.QuoteName(name.Value.S)
+				return p.operand(e.Args[0]) + " COLLATE " + schema.QuoteName(name.Value.S)
 			}
 			// In parentheses, or it would read as a longer name.
-			return "(" + e.Args[0].String() + ")." + quoteName(name.Value.S)
+			return "(" + p.text(e.Args[0]) + ")." + quoteName(name.Value.S)
 		case e.Name == "between" && len(e.Args) == 3:
-			return operand(e.Args[0]) + " BETWEEN " + operand(e.Args[1]) + " AND " + operand(e.Args[2])
+			return p.operand(e.Args[0]) + " BETWEEN " + p.operand(e.Args[1]) + " AND " + p.operand(e.Args[2])
 		case len(e.Args) == 1:
-			return e.Name + operand(e.Args[0])
+			return e.Name + p.operand(e.Args[0])
 		case len(e.Args) == 2:
-			return operand(e.Args[0]) + " " + strings.ToUpper(e.Name) + " " + operand(e.Args[1])
+			return p.operand(e.Args[0]) + " " + strings.ToUpper(e.Name) + " " + p.operand(e.Args[1])
 		}
 	}
 	if _, ok := argumentKeywords[e.Name]; ok && len(e.Args) > 0 {
 		// IN would be taken for the keyword of position(a IN b).
-		rest := append([]string{operand(e.Args[0])}, spelled(e.Args[1:])...)
+		rest := append([]string{p.operand(e.Args[0])}, p.texts(e.Args[1:])...)
 		return e.Name + "(" + strings.Join(rest, ", ") + ")"
 	}
-	return quoteName(e.Name) + "(" + strings.Join(spelled(e.Args), ", ") + ")"
+	return quoteName(e.Name) + "(" + strings.Join(p.texts(e.Args), ", ") + ")"
 }
-
-func (e *Opaque) String() string { return e.SQL }
-
-func (e *Literal) String() string { return e.Value.SQL() }
 
 // SQL spells the value as a literal, or as a cast of one, that reads as this value and type in every session.
 func (v Value) SQL() string {

@@ -23,7 +23,8 @@
 //  2. No answer depends on how batches are cut, on a zone map over them, on the number of workers, or on what Scratch was
 //     used for before.
 //  3. Kernels and reference give the same bits, for every plan and all facts.
-//  4. Knowing less of a file only sets bits; another read only sets bits.
+//  4. Knowing less of a file only sets bits; another read only sets bits, but for files without rows: these are known by the
+//     bounds that they lack, which the other read may be the first to demand.
 //  5. Reads are never mixed: P_1 AND D_2 keeps no file.
 //  6. Programs are immutable. Evaluation by kernels allocates nothing.
 //  7. No panic leaves the package, and no goroutine outlives the call that started it.

@@ -94,6 +94,10 @@ var testPools = map[schema.Kind][]string{
 	schema.String: {
 		"", "a", "ab", "abc", "ab%", "a_c", "b", "ba", "é", "éa", "z", "zz\U0010ffff", "A", "10", "-3", "2020-01-01", "true",
 		"abcdefghijklmnopqrstuvwxyzabcdefghijklmnop",
+		// Around the 32 characters that writers keep, and the characters that they cut before or append.
+		"abcdefghijklmnopqrstuvwxyzabcdef", "abcdefghijklmnopqrstuvwxyzabcdef\x7f", "abcdefghijklmnopqrstuvwxyzabcdefé",
+		"abcdefghijklmnopqrstuvwxyzabcdef\uffff", "abcdefghijklmnopqrstuvwxyzabcdef🌼", "abcdefghijklmnopqrstuvwxyzabcdef\U0010ffffa",
+		"abcdefghijklmnopqrstuvwxyzabcde🌼b", "abcdefghijklmnopqrstuvwxyzabcde?\uffff",
 	},
 }
 
@@ -113,37 +117,63 @@ var (
 	}
 )
 
-// drawValue draws a value of a column's type, from few enough that values meet.
-func drawValue(t *rapid.T, typ schema.Type) predicate.Value {
-	v := predicate.Value{Type: typ}
-	pick := func(from []int64) int64 { return rapid.SampledFrom(from).Draw(t, "value") }
+// valuesOf returns the values that tests draw for a type, from few enough that values meet.
+func valuesOf(typ schema.Type) (values []predicate.Value) {
+	ints := func(more ...int64) {
+		for _, i := range append(more, testInts...) {
+			values = append(values, predicate.Value{Type: typ, I: i})
+		}
+	}
 	switch typ.Kind {
 	case schema.Boolean:
-		v.I = rapid.Int64Range(0, 1).Draw(t, "value")
+		values = []predicate.Value{{Type: typ, I: 0}, {Type: typ, I: 1}}
 	case schema.Byte:
-		v.I = pick(testInts)
+		ints()
 	case schema.Short:
-		v.I = pick(append([]int64{math.MinInt16, math.MaxInt16}, testInts...))
+		ints(math.MinInt16, math.MaxInt16)
 	case schema.Integer:
-		v.I = pick(append([]int64{math.MinInt32, math.MaxInt32}, testInts...))
+		ints(math.MinInt32, math.MaxInt32)
 	case schema.Long:
-		v.I = pick(append(testWide, testInts...))
+		ints(testWide...)
 	case schema.Float:
-		v.F = float64(float32(rapid.SampledFrom(testFloats).Draw(t, "value")))
+		for _, f := range testFloats {
+			values = append(values, predicate.Value{Type: typ, F: float64(float32(f))})
+		}
 	case schema.Double:
-		v.F = rapid.SampledFrom(append([]float64{math.MaxFloat64, 1 << 53, 0.1}, testFloats...)).Draw(t, "value")
+		for _, f := range append([]float64{math.MaxFloat64, 1 << 53, 0.1}, testFloats...) {
+			values = append(values, predicate.Value{Type: typ, F: f})
+		}
 	case schema.Decimal:
-		v.D = decimal128.FromI64(pick([]int64{-9999999999, -250, -100, -1, 0, 1, 99, 100, 150, 200, 250, 300, 9999999999}))
+		unscaled := []int64{-9999999999, -250, -100, -1, 0, 1, 99, 100, 150, 200, 250, 300, 9999999999}
+		if typ.Precision > 18 { // where doubles are too coarse
+			unscaled = append(unscaled, -12345678901234567, 1e15-1, 1e15+1, 9007199254740993, 90071992547409930, 90071992547409931, 123456789012345678)
+		}
+		for _, u := range unscaled {
+			values = append(values, predicate.Value{Type: typ, D: decimal128.FromI64(u)})
+		}
 	case schema.String:
-		v.S = rapid.SampledFrom(testPools[schema.String]).Draw(t, "value")
+		for _, s := range testPools[schema.String] {
+			values = append(values, predicate.Value{Type: typ, S: s})
+		}
 	case schema.Binary:
-		v.S = rapid.SampledFrom([]string{"", "a", "b", "\xff"}).Draw(t, "value")
+		for _, s := range []string{"", "a", "b", "\xff"} {
+			values = append(values, predicate.Value{Type: typ, S: s})
+		}
 	case schema.Date:
-		v.I = pick(testDays)
+		for _, i := range testDays {
+			values = append(values, predicate.Value{Type: typ, I: i})
+		}
 	case schema.Timestamp, schema.TimestampNTZ:
-		v.I = pick(testMicros)
+		for _, i := range testMicros {
+			values = append(values, predicate.Value{Type: typ, I: i})
+		}
 	}
-	return v
+	return values
+}
+
+// drawValue draws a value of a column's type.
+func drawValue(t *rapid.T, typ schema.Type) predicate.Value {
+	return rapid.SampledFrom(valuesOf(typ)).Draw(t, "value")
 }
 
 // A testFile is the rows of a file: a value for each column of the table.
@@ -314,12 +344,16 @@ func layFacts(c *schema.Column, files []fileFacts, offset int, nilBitmaps bool) 
 	return f
 }
 
-// makeArray makes an Arrow array of values, all but the first skip of them.
+// makeArray makes an Arrow array of values or NULLs, all but the first skip of them.
 func makeArray(t schema.Type, values []predicate.Value, skip int) arrow.Array {
 	typ, _ := colstats.ArrowType(t)
 	b := array.NewBuilder(memory.DefaultAllocator, typ)
 	defer b.Release()
 	for _, v := range values {
+		if v.Null {
+			b.AppendNull()
+			continue
+		}
 		switch b := b.(type) {
 		case *array.BooleanBuilder:
 			b.Append(v.I != 0)
@@ -459,7 +493,7 @@ func (g predicateGen) call(calls [][]string, column string) (expr, literal strin
 // value draws an expression and a literal that compares with it.
 func (g predicateGen) value(depth int) (expr, literal string) {
 	c := g.column(nil)
-	name, t := c.Path[0], c.Type
+	name, t := c.String(), c.Type
 	if depth <= 0 || rapid.IntRange(0, 2).Draw(g.T, "plain") > 0 {
 		return name, g.literal(t)
 	}
@@ -494,11 +528,11 @@ func (g predicateGen) value(depth int) (expr, literal string) {
 			return number(g.pick("try_add", "try_subtract", "try_multiply", "try_divide") + "(" + name + ", " + small() + ")")
 		case 9:
 			if o := g.column(isNumeric); o != nil {
-				return number(name + " " + g.pick("+", "-", "*", "/", "%") + " " + o.Path[0])
+				return number(name + " " + g.pick("+", "-", "*", "/", "%") + " " + o.String())
 			}
 		case 10:
 			if o := g.column(isNumeric); o != nil {
-				return number(g.pick("greatest", "least", "coalesce", "nullif", "nvl") + "(" + name + ", " + o.Path[0] + ")")
+				return number(g.pick("greatest", "least", "coalesce", "nullif", "nvl") + "(" + name + ", " + o.String() + ")")
 			}
 		}
 		return number(name)
@@ -578,28 +612,28 @@ func (g predicateGen) boolean(depth int) string {
 		func() string {
 			c := g.column(nil)
 			list := []string{g.literal(c.Type), g.literal(c.Type), g.literal(c.Type), g.literal(c.Type)}
-			return c.Path[0] + g.pick(" IN (", " NOT IN (") + strings.Join(list, ", ") + g.pick("", ", NULL") + ")"
+			return c.String() + g.pick(" IN (", " NOT IN (") + strings.Join(list, ", ") + g.pick("", ", NULL") + ")"
 		},
 		func() string {
 			c := g.column(nil)
-			return c.Path[0] + g.pick(" ", " NOT ") + "BETWEEN " + g.literal(c.Type) + " AND " + g.literal(c.Type)
+			return c.String() + g.pick(" ", " NOT ") + "BETWEEN " + g.literal(c.Type) + " AND " + g.literal(c.Type)
 		},
 		func() string {
 			if c := g.column(func(t schema.Type) bool { return t.Kind == schema.String }); c != nil {
-				return c.Path[0] + g.pick(" ", " NOT ") + "LIKE '" + g.pick("a%", "ab%", "a", "%", "a_c%", "%b", "", "é%", "_", "a\\\\%%") + "'"
+				return c.String() + g.pick(" ", " NOT ") + "LIKE '" + g.pick("a%", "ab%", "a", "%", "a_c%", "%b", "", "é%", "_", "a\\\\%%") + "'"
 			}
 			return "true"
 		},
 		func() string {
 			if c := g.column(func(t schema.Type) bool { return t.Kind == schema.String }); c != nil {
-				return g.pick("startswith", "contains", "endswith") + "(" + c.Path[0] + ", " + g.pick("'a'", "'ab'", "''", "NULL") + ")"
+				return g.pick("startswith", "contains", "endswith") + "(" + c.String() + ", " + g.pick("'a'", "'ab'", "''", "NULL") + ")"
 			}
 			return "false"
 		},
 		func() string {
 			c := g.column(nil)
 			o := g.column(func(t schema.Type) bool { return t.Kind == c.Type.Kind })
-			return c.Path[0] + " " + g.op() + " " + o.Path[0]
+			return c.String() + " " + g.op() + " " + o.String()
 		},
 		func() string {
 			a, _ := g.value(1)
@@ -608,13 +642,13 @@ func (g predicateGen) boolean(depth int) string {
 		},
 		func() string {
 			if c := g.column(func(t schema.Type) bool { return t.Kind == schema.Boolean }); c != nil {
-				return c.Path[0]
+				return c.String()
 			}
 			return "NULL"
 		},
 		func() string {
 			if c := g.column(isFloat); c != nil {
-				return "isnan(" + c.Path[0] + ")"
+				return "isnan(" + c.String() + ")"
 			}
 			return "true"
 		},

@@ -22,14 +22,14 @@ var testZones = func() []*time.Location {
 }()
 
 // drawPredicate draws a predicate over the columns that binds.
-func drawPredicate(t *rapid.T, columns []*schema.Column, env predicate.Env) *predicate.Predicate {
+func drawPredicate(t *rapid.T, table *schema.Table, columns []*schema.Column, env predicate.Env) *predicate.Predicate {
 	sql := predicateGen{t, columns}.boolean(rapid.IntRange(0, 3).Draw(t, "depth"))
 	e, err := predicate.Parse(sql, predicate.ParseOptions{})
 	if err != nil {
 		t.Fatalf("%s: %v", sql, err)
 	}
 	t.Log(sql)
-	p, err := predicate.Bind(e, testTable, env)
+	p, err := predicate.Bind(e, table, env)
 	var refused *predicate.BindError
 	if errors.As(err, &refused) {
 		t.Skip(sql, err)
@@ -111,7 +111,7 @@ func checkSound(t *rapid.T, group []string) {
 	env := predicate.Env{Zone: rapid.SampledFrom(testZones).Draw(t, "zone")}
 	var reads []*predicate.Predicate
 	for range rapid.IntRange(1, 3).Draw(t, "reads") {
-		reads = append(reads, drawPredicate(t, columns, env))
+		reads = append(reads, drawPredicate(t, testTable, columns, env))
 	}
 	p, err := Compile(reads, Options{Verdicts: true})
 	var panicked *PanicError
@@ -140,7 +140,7 @@ func checkSound(t *rapid.T, group []string) {
 	}
 	kernels, reference := evaluate(t, p, facts, n, false), evaluate(t, p, facts, n, true)
 	blunt := evaluate(t, p, dull, n, false)
-	more, err := Compile(append(reads, drawPredicate(t, columns, env)), Options{Verdicts: true})
+	more, err := Compile(append(reads, drawPredicate(t, testTable, columns, env)), Options{Verdicts: true})
 	if err != nil {
 		t.Fatal(err)
 	}

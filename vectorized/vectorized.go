@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
+	"sync"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -62,8 +64,8 @@ type Program struct {
 	may       int32 // some read may be TRUE
 	partial   int32 // the OR of the reads may be FALSE or NULL; always without Options.Verdicts
 
-	unusable      []Unusable
-	partitionOnly *Program
+	unusable      func() []Unusable // made when it is first asked for
+	partitionOnly func() *Program   // likewise
 }
 
 // A read is one read's place in the program.
@@ -80,12 +82,27 @@ func Compile(reads []*predicate.Predicate, o Options) (p *Program, err error) {
 	if len(reads) == 0 {
 		return nil, ErrNoReads
 	}
-	p, err = compile(reads, o, false)
-	if err != nil {
+	if p, err = compile(reads, o, false); err != nil {
 		return nil, err
 	}
-	p.partitionOnly, err = compile(reads, o, true)
-	return p, err
+	reads = slices.Clone(reads)
+	p.unusable = sync.OnceValue(func() []Unusable { return unusable(reads) })
+	p.partitionOnly = sync.OnceValue(func() *Program { return compilePartitions(reads, o) })
+	return p, nil
+}
+
+// compilePartitions compiles the partition predicates of reads. Where that fails, every file may match.
+func compilePartitions(reads []*predicate.Predicate, o Options) *Program {
+	p, err := func() (p *Program, err error) {
+		defer recoverTo(&err)
+		return compile(reads, o, true)
+	}()
+	if err != nil {
+		p, _ = compile([]*predicate.Predicate{nil}, o, true) // a whole read, which needs nothing that could fail
+	}
+	p.partitionOnly = func() *Program { return p }
+	p.unusable = sync.OnceValue(func() []Unusable { return unusable(reads) })
+	return p
 }
 
 func compile(reads []*predicate.Predicate, o Options, partitionOnly bool) (*Program, error) {
@@ -110,7 +127,6 @@ func compile(reads []*predicate.Predicate, o Options, partitionOnly bool) (*Prog
 			plan.exact = pp
 			plan.partition = c.half(&plan, pp)
 			plan.data = c.half(&plan, dp)
-			p.unusable = append(append(p.unusable, c.judge(pp, i)...), c.judge(dp, i)...)
 			whole = append(whole, c.whole(pp, dp))
 		}
 		p.reads = append(p.reads, plan)
@@ -133,12 +149,7 @@ func (p *Program) Layout() *colstats.Layout { return p.layout }
 func (p *Program) MatchesAll() bool { return p.may == always }
 
 // PartitionOnly returns the program that asks for the reads' partition predicates only, as Delta does without skipping.
-func (p *Program) PartitionOnly() *Program {
-	if p.partitionOnly == nil {
-		return p
-	}
-	return p.partitionOnly
-}
+func (p *Program) PartitionOnly() *Program { return p.partitionOnly() }
 
 // A Result holds one bit per file of a batch, LSB first, (n+63)/64 words; bits past the last file are zero.
 type Result struct {

@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"math/bits"
@@ -383,9 +382,12 @@ func (a *app) answerQueries(ctx context.Context, t *table, f filesFlags) error {
 			}
 			ans := answer{ID: q.ID}
 			if ans.Candidates, err = answerOne(ctx, t, q.Predicate, f); err != nil {
-				if ans.Error = predicateError(err); ans.Error == nil {
+				// A partition predicate may also fail on a partition of the table, as it fails in Spark.
+				class := predicate.ErrorClass(err)
+				if class == "" {
 					return fmt.Errorf("query %v: %w", q.ID, err)
 				}
+				ans.Error = &errorClass{Class: class, Message: err.Error()}
 			}
 			if err := printJSON(w, ans); err != nil {
 				return err
@@ -394,22 +396,6 @@ func (a *app) answerQueries(ctx context.Context, t *table, f filesFlags) error {
 		}
 		return bar.Finish()
 	})
-}
-
-// predicateError returns the class of an error that the predicate is to blame for, or nil.
-func predicateError(err error) *errorClass {
-	var syntax *predicate.SyntaxError
-	var bind *predicate.BindError
-	var eval *predicate.EvalError // a partition predicate that fails on a partition of the table, as it fails in Spark
-	switch {
-	case errors.As(err, &syntax):
-		return &errorClass{Class: syntax.Class, Message: err.Error()}
-	case errors.As(err, &bind):
-		return &errorClass{Class: bind.Class, Message: err.Error()}
-	case errors.As(err, &eval):
-		return &errorClass{Class: eval.Class, Message: err.Error()}
-	}
-	return nil
 }
 
 func answerOne(ctx context.Context, t *table, sql string, f filesFlags) ([]string, error) {
