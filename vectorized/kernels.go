@@ -75,20 +75,26 @@ func lessThanString(dst []uint64, offsets []int32, data []byte, lit string) {
 	key := binary.BigEndian.Uint64(head[:])
 	n := len(offsets) - 1
 	for w := range (n + 63) / 64 {
-		var less uint64
-		first := w * 64
-		for i := range min(64, n-first) {
-			from, to := int(offsets[first+i]), int(offsets[first+i+1])
-			var yes bool
-			if from+8 > len(data) {
-				yes = string(data[from:to]) < lit
-			} else {
-				k := binary.BigEndian.Uint64(data[from:]) &^ (^uint64(0) >> (8 * (to - from)))
-				if yes = k < key || k == key && to-from < len(lit); k == key && len(lit) > 8 {
-					yes = string(data[from:to]) < lit
-				}
+		var less, same uint64
+		chunk := offsets[w*64 : min(w*64+64, n)+1]
+		from := int(chunk[0])
+		if int(chunk[len(chunk)-1])+8 <= len(data) {
+			for i, to := range chunk[1:] { // no branch: which strings are less is as good as random
+				size := int(to) - from
+				k := binary.BigEndian.Uint64(data[from:]) &^ (^uint64(0) >> (8 * size))
+				less |= (b2u(k < key) | b2u(k == key)&b2u(size < len(lit))) << (i & 63)
+				same |= b2u(k == key) << (i & 63)
+				from = int(to)
 			}
-			less |= b2u(yes) << (i & 63)
+			if len(lit) <= 8 {
+				same = 0
+			}
+		} else {
+			same = lowBits(len(chunk) - 1)
+		}
+		for ; same != 0; same &= same - 1 {
+			i := bits.TrailingZeros64(same)
+			less = less&^(1<<i) | b2u(string(data[chunk[i]:chunk[i+1]]) < lit)<<i
 		}
 		dst[w] = less
 	}
