@@ -80,12 +80,12 @@ func floatEdges[T float32 | float64](at []predicate.Value) numberEdges[T] {
 	return e
 }
 
-// run sets the bits of the files lo … hi-1 that may give the answer. lo is a multiple of 64; dst holds their words, of
-// which there are no more than a chunk has. spare holds two chunks' words.
-func (q *test) run(dst, spare []uint64, f *colstats.Facts, lo, hi int) {
+// run sets the bits of the files lo … hi-1 that may give the answer, as far as need has them: other bits mean nothing. lo is
+// a multiple of 64; dst and need hold their words, of which there are no more than a chunk has. spare holds two chunks' words.
+func (q *test) run(dst, need, spare []uint64, f *colstats.Facts, lo, hi int) {
 	bounded := window(boundedOf(f), lo, hi)
 	if q.bounds && bounded != nil {
-		q.within(dst, spare, f, lo, hi)
+		q.within(dst, need, spare, f, lo, hi)
 		for i := range dst {
 			if q.anywhere {
 				dst[i] |= ^bounded[i]
@@ -117,8 +117,8 @@ func (q *test) run(dst, spare []uint64, f *colstats.Facts, lo, hi int) {
 	}
 }
 
-// within sets the bits of the files between whose bounds the answer may hold.
-func (q *test) within(dst, spare []uint64, f *colstats.Facts, lo, hi int) {
+// within is run where there are bounds: it sets the bits of the files between whose bounds the answer may hold.
+func (q *test) within(dst, need, spare []uint64, f *colstats.Facts, lo, hi int) {
 	n := q.edges.len()
 	if n > q.edges.few() {
 		q.edges.crosses(dst, f.Lower, f.Upper, lo, hi, q.start)
@@ -127,13 +127,13 @@ func (q *test) within(dst, spare []uint64, f *colstats.Facts, lo, hi int) {
 		fill(dst, false)
 		under, over := spare[:len(dst)], spare[chunkWords:][:len(dst)]
 		for i := int(1 - b2u(q.start)); i <= n; i += 2 {
-			fill(under, true)
+			copy(under, need)
 			fill(over, false)
 			if i < n {
-				q.edges.less(under, f.Lower, lo, hi, i)
+				q.edges.less(under, need, f.Lower, lo, hi, i)
 			}
 			if i > 0 {
-				q.edges.less(over, f.Upper, lo, hi, i-1)
+				q.edges.less(over, under, f.Upper, lo, hi, i-1)
 			}
 			for w := range dst {
 				dst[w] |= under[w] &^ over[w]
@@ -162,8 +162,8 @@ func (q *test) cost() int {
 // that type over the files lo … hi-1 of Arrow arrays.
 type edges interface {
 	len() int
-	few() int // up to so many edges are faster one by one than by crosses
-	less(dst []uint64, bounds arrow.Array, lo, hi, edge int)
+	few() int                                                      // up to so many edges are faster one by one than by crosses
+	less(dst, need []uint64, bounds arrow.Array, lo, hi, edge int) // dst may be need
 	crosses(dst []uint64, lower, upper arrow.Array, lo, hi int, start bool)
 	number(dst []uint64, bounds arrow.Array, lo, hi int)
 	lessOther(dst []uint64, a, b arrow.Array, lo, hi int)
@@ -184,7 +184,7 @@ func values[T arrow.FixedWidthType](a arrow.Array, lo, hi int) []T {
 func (e fixedEdges[T]) len() int { return len(e) }
 func (fixedEdges[T]) few() int   { return 16 }
 
-func (e fixedEdges[T]) less(dst []uint64, bounds arrow.Array, lo, hi, edge int) {
+func (e fixedEdges[T]) less(dst, _ []uint64, bounds arrow.Array, lo, hi, edge int) {
 	lessThan(dst, values[T](bounds, lo, hi), e[edge])
 }
 
@@ -201,7 +201,7 @@ func (fixedEdges[T]) number(dst []uint64, _ arrow.Array, lo, hi int) { fill(dst,
 func (e numberEdges[T]) len() int { return len(e) }
 func (numberEdges[T]) few() int   { return 16 }
 
-func (e numberEdges[T]) less(dst []uint64, bounds arrow.Array, lo, hi, edge int) {
+func (e numberEdges[T]) less(dst, _ []uint64, bounds arrow.Array, lo, hi, edge int) {
 	lessThan(dst, values[T](bounds, lo, hi), e[edge])
 }
 
@@ -220,7 +220,7 @@ func (numberEdges[T]) number(dst []uint64, bounds arrow.Array, lo, hi int) {
 func (e decimalEdges) len() int { return len(e) }
 func (decimalEdges) few() int   { return 6 }
 
-func (e decimalEdges) less(dst []uint64, bounds arrow.Array, lo, hi, edge int) {
+func (e decimalEdges) less(dst, _ []uint64, bounds arrow.Array, lo, hi, edge int) {
 	lessThanDecimal(dst, values[decimal128.Num](bounds, lo, hi), e[edge])
 }
 
@@ -249,9 +249,9 @@ func texts(a arrow.Array, lo, hi int) (offsets []int32, data []byte) {
 func (e stringEdges) len() int { return len(e) }
 func (stringEdges) few() int   { return 4 }
 
-func (e stringEdges) less(dst []uint64, bounds arrow.Array, lo, hi, edge int) {
+func (e stringEdges) less(dst, need []uint64, bounds arrow.Array, lo, hi, edge int) {
 	offsets, data := texts(bounds, lo, hi)
-	lessThanString(dst, offsets, data, e[edge])
+	lessThanString(dst, need, offsets, data, e[edge])
 }
 
 func (e stringEdges) crosses(dst []uint64, lower, upper arrow.Array, lo, hi int, start bool) {
@@ -273,7 +273,7 @@ func (stringEdges) number(dst []uint64, _ arrow.Array, lo, hi int) { fill(dst, t
 func (e boolEdges) len() int { return int(e) }
 func (boolEdges) few() int   { return 1 }
 
-func (boolEdges) less(dst []uint64, bounds arrow.Array, lo, hi, _ int) {
+func (boolEdges) less(dst, _ []uint64, bounds arrow.Array, lo, hi, _ int) {
 	d := bounds.Data()
 	notSet(dst, d.Buffers()[1].Bytes(), d.Offset()+lo, hi-lo)
 }

@@ -150,7 +150,11 @@ func (r *run) eval(id int32, need []uint64) []uint64 {
 	case planAnd, planOr:
 		r.connect(n, bits, todo, g.left[:len(need)])
 	default:
-		r.leaf(n, bits, todo)
+		keep := todo
+		if n.shared { // what was answered before stays answered
+			keep = g.known[:len(need)]
+		}
+		r.leaf(n, bits, todo, keep)
 	}
 	return bits
 }
@@ -186,21 +190,26 @@ func (r *run) connect(n *planNode, bits, todo, left []uint64) {
 	}
 }
 
-// leaf answers a leaf for whole words of files of which some are in todo.
-func (r *run) leaf(n *planNode, bits, todo []uint64) {
+// gapWords is how many words that nobody asks for a kernel rather does than begin anew behind them.
+const gapWords = 3
+
+// leaf answers a leaf for the files in todo. It does whole words, in which it leaves right what keep has beyond them.
+func (r *run) leaf(n *planNode, bits, todo, keep []uint64) {
 	for from := 0; from < len(todo); {
 		if todo[from] == 0 {
 			from++
 			continue
 		}
 		to := from + 1
-		for to < len(todo) && todo[to] != 0 {
-			to++
+		for next := to; next < len(todo) && next-to <= gapWords; next++ {
+			if todo[next] != 0 {
+				to = next + 1
+			}
 		}
 		lo, hi := r.lo+from*64, min(r.lo+to*64, r.hi)
 		switch n.kind {
 		case planStep:
-			n.test.run(bits[from:to], r.spare[:], r.facts[n.column], lo, hi)
+			n.test.run(bits[from:to], keep[from:to], r.spare[:], r.facts[n.column], lo, hi)
 		case planPair:
 			r.pair(n, bits[from:to], todo[from:to], lo, hi)
 		default:

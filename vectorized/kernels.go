@@ -65,20 +65,23 @@ func lessThanDecimal(dst []uint64, values []decimal128.Num, lit decimal128.Num) 
 	}
 }
 
-// lessThanString is lessThan for strings in byte order. Value i is data[offsets[i]:offsets[i+1]].
+// lessThanString is lessThan for strings in byte order, of the files that need has: other bits mean nothing. Value i is
+// data[offsets[i]:offsets[i+1]].
 //
 // The first eight bytes, as a number, decide most comparisons. Where they are equal, zero bytes standing in for those
 // that a string does not have, a lit of up to eight bytes is greater iff it is longer.
-func lessThanString(dst []uint64, offsets []int32, data []byte, lit string) {
+func lessThanString(dst, need []uint64, offsets []int32, data []byte, lit string) {
 	var head [8]byte
 	copy(head[:], lit)
 	key := binary.BigEndian.Uint64(head[:])
 	n := len(offsets) - 1
 	for w := range (n + 63) / 64 {
-		var less, same uint64
 		chunk := offsets[w*64 : min(w*64+64, n)+1]
-		from := int(chunk[0])
-		if int(chunk[len(chunk)-1])+8 <= len(data) {
+		one := need[w] & lowBits(len(chunk)-1) // the strings that are compared one by one
+		var less uint64
+		if bits.OnesCount64(one) > fewStrings && int(chunk[len(chunk)-1])+8 <= len(data) {
+			var same uint64
+			from := int(chunk[0])
 			for i, to := range chunk[1:] { // no branch: which strings are less is as good as random
 				size := int(to) - from
 				k := binary.BigEndian.Uint64(data[from:]) &^ (^uint64(0) >> (8 * size))
@@ -86,19 +89,20 @@ func lessThanString(dst []uint64, offsets []int32, data []byte, lit string) {
 				same |= b2u(k == key) << (i & 63)
 				from = int(to)
 			}
-			if len(lit) <= 8 {
-				same = 0
+			if one &= same; len(lit) <= 8 {
+				one = 0
 			}
-		} else {
-			same = lowBits(len(chunk) - 1)
 		}
-		for ; same != 0; same &= same - 1 {
-			i := bits.TrailingZeros64(same)
+		for ; one != 0; one &= one - 1 {
+			i := bits.TrailingZeros64(one)
 			less = less&^(1<<i) | b2u(string(data[chunk[i]:chunk[i+1]]) < lit)<<i
 		}
 		dst[w] = less
 	}
 }
+
+// fewStrings of 64 are compared faster one by one.
+const fewStrings = 12
 
 // notSet is lessThan(true) for n booleans packed LSB first, the first of them being bit offset of packed.
 func notSet(dst []uint64, packed []byte, offset, n int) {

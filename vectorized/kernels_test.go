@@ -78,7 +78,13 @@ func (k *harness) check() {
 		return // kernels are not called for nothing
 	}
 	for edge := range at {
-		k.compare("less", lo, func(dst []uint64) { e.less(dst, lower, lo, k.n, edge) }, func(i int) bool { return k.lower[i].Compare(at[edge]) < 0 })
+		need := k.need(lo)
+		k.compare("less", lo, func(dst []uint64) {
+			e.less(dst, need, lower, lo, k.n, edge)
+			for w := range dst {
+				dst[w] &= need[w]
+			}
+		}, func(i int) bool { return colstats.IsSet(need, i-lo) && k.lower[i].Compare(at[edge]) < 0 })
 	}
 	k.compare("lessOther", lo, func(dst []uint64) { e.lessOther(dst, lower, upper, lo, k.n) }, func(i int) bool { return k.lower[i].Compare(k.upper[i]) < 0 })
 	k.compare("lessOther", lo, func(dst []uint64) { e.lessOther(dst, upper, lower, lo, k.n) }, func(i int) bool { return k.upper[i].Compare(k.lower[i]) < 0 })
@@ -99,6 +105,16 @@ func (k *harness) check() {
 			return false
 		})
 	}
+}
+
+// need draws which of the files from lo on a kernel is asked for: all, or few, or none in some words.
+func (k *harness) need(lo int) []uint64 {
+	masks := rapid.SliceOfN(rapid.SampledFrom([]uint64{0, 1, 1 << 63, 0x8000_0001_0000_0100, 0x5555_5555_5555_5555, ^uint64(0)}), 1, 4).Draw(k.T, "need")
+	need := make([]uint64, (k.n-lo+63)/64)
+	for w := range need {
+		need[w] = masks[w%len(masks)]
+	}
+	return need
 }
 
 // compare runs a kernel for the files from lo on and holds it to want. Bits past the last file are free.
