@@ -116,7 +116,7 @@ func (a *app) check(ctx context.Context, dir string, f checkFlags) error {
 		out.explain(&c)
 		err = errors.Join(err, printJSON(a.stdout, out))
 	} else if err == nil {
-		err = buffered(a.stdout, func(w *bufio.Writer) error { c.print(w, result); return nil })
+		err = buffered(a.stdout, func(w *bufio.Writer) error { c.print(w, result, a.paint); return nil })
 	}
 	if err == nil && result.Outcome == conflict.Conflicting {
 		err = errConflict

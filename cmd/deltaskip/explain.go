@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/jedib0t/go-pretty/v6/text"
+
 	"github.com/deltaskip/deltaskip/action"
 	"github.com/deltaskip/deltaskip/conflict"
 	"github.com/deltaskip/deltaskip/deltalog"
@@ -89,7 +91,7 @@ func (e events) judged(version int64) (conflict.Judged, bool) {
 }
 
 // print explains the answer: what was read, winner by winner what was looked at, the outcome, and what would have changed it.
-func (c *checking) print(w *bufio.Writer, r conflict.Result) {
+func (c *checking) print(w *bufio.Writer, r conflict.Result, paint func(text.Color) (on, off string)) {
 	c.printTransaction(w)
 	if c.facts != nil {
 		for _, reach := range c.facts.Winners {
@@ -99,8 +101,14 @@ func (c *checking) print(w *bufio.Writer, r conflict.Result) {
 	}
 	fmt.Fprintln(w)
 	if r.Outcome == conflict.Clear {
-		fmt.Fprintf(w, "No conflict: it may commit as version %d.\n", r.Version)
+		on, off := paint(text.FgGreen)
+		fmt.Fprintf(w, "%sNo conflict%s: it may commit as version %d.\n", on, off, r.Version)
 	} else {
+		on, off := paint(text.FgRed)
+		w.WriteString(on)
+		wrap(w, 0, 2, fmt.Sprintf("Conflict with version %d: %s [%s], SQLSTATE %s",
+			r.Conflict.Winner.Version, r.Conflict.Kind.Exception(), r.Conflict.ErrorClass(), conflict.SQLState))
+		w.WriteString(off)
 		printConflict(w, r.Conflict)
 	}
 	for i, other := range c.whatIf {
@@ -300,7 +308,6 @@ func judgement(e conflict.Judged) string {
 
 // printConflict says what stands in the way and what to do about it, one fact a line.
 func printConflict(w *bufio.Writer, c *conflict.Conflict) {
-	wrap(w, 0, 2, fmt.Sprintf("Conflict with version %d: %s [%s], SQLSTATE %s", c.Winner.Version, c.Kind.Exception(), c.ErrorClass(), conflict.SQLState))
 	fact := func(name, value string) {
 		if value != "" {
 			wrap(w, 2, 11, fmt.Sprintf("%-10s %s", name, value))

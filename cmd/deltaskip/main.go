@@ -128,7 +128,7 @@ transaction conflicts with the commits that beat it, and why.`,
 	flags.StringVar(&a.cpuProfile, "cpuprofile", "", "write a CPU profile to `FILE`")
 	flags.StringVar(&a.memProfile, "memprofile", "", "write a heap profile to `FILE`")
 	flags.StringVar(&a.traceTo, "trace", "", "write an execution trace to `FILE`")
-	root.AddCommand(a.filesCommand(), a.checkCommand(), a.snapshotCommand(), a.statsCommand(), a.disjointCommand(), a.historyCommand(), a.dvCommand(), a.genCommand())
+	root.AddCommand(a.filesCommand(), a.checkCommand(), a.snapshotCommand(), a.statsCommand(), a.disjointCommand(), a.historyCommand(), a.dvCommand(), a.genCommand(), a.manCommand())
 	return root
 }
 

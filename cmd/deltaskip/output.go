@@ -75,6 +75,16 @@ func wrap(w *bufio.Writer, indent, hanging int, text string) {
 	}
 }
 
+// paint returns what switches a colour on and off again: nothing unless output goes to a terminal that wants colours. See
+// https://no-color.org.
+func (a *app) paint(c text.Color) (on, off string) {
+	f, isFile := a.stdout.(*os.File)
+	if os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" || !isFile || !term.IsTerminal(int(f.Fd())) {
+		return "", ""
+	}
+	return c.EscapeSeq(), text.Reset.EscapeSeq()
+}
+
 // count says how many there are of a thing: "1 file", "3 files". Without a plural it ends in s.
 func count[N ~int | ~int64](n N, one string, many ...string) string {
 	switch {
