@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/deltaskip/deltaskip/action"
+	"github.com/deltaskip/deltaskip/deletionvector"
 	"github.com/deltaskip/deltaskip/schema"
 )
 
@@ -29,6 +30,15 @@ type candidate struct {
 
 	ids    []string // transaction ids by which a winner turns out to be this transaction's own commit
 	appIDs []string // application ids that count as read
+
+	// vectors are those that rebasing made for files that the transaction adds, by canonical path; packed holds them as files
+	// to be written, which the actions name unless they are stale.
+	vectors map[string]*deletionvector.Vector
+	packed  []deletionvector.PackedFile
+	stale   bool
+	// compacted is what became of rows in a transaction that is a compaction and says so; nil in any other.
+	compacted *ownCompaction
+	unseen    map[string]bool // files with rows that the transaction neither saw nor had to, by canonical path
 
 	compiled *probe           // of the reads, bound to bound
 	bound    *action.Metadata // nil before the first
@@ -65,6 +75,10 @@ func (checker *Checker) newCandidate(t *Transaction) (*candidate, error) {
 		},
 		next: t.ReadVersion + 1, info: &action.CommitInfo{}, actions: slices.Clone(t.Actions),
 		protocol: t.Protocol, metadata: t.Metadata, mark: noMark, appIDs: t.ReadAppIDs,
+		vectors: map[string]*deletionvector.Vector{}, unseen: map[string]bool{},
+	}
+	if c.compacted, err = newOwnCompaction(t); err != nil {
+		return nil, err
 	}
 	if t.CommitInfo != nil {
 		*c.info = *t.CommitInfo

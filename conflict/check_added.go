@@ -18,35 +18,36 @@ import (
 //	mode Off:   OR_i P_i                                       ◄──────┘
 //
 // skipped reports that statistics, or rows, removed what mode Off would have called a conflict.
-func (c *Checker) checkAddedFiles(ctx context.Context, t *candidate, w *winner) (skipped *NoConflict, err error) {
-	if !t.countsAdds(w) {
+func (c *Checker) checkAddedFiles(ctx context.Context, t *candidate, w *winner, settled *settlement) (skipped *NoConflict, err error) {
+	if !t.countsAdds(w) || len(settled.adds) == w.NumAdds() {
 		return nil, nil
 	}
 	partitioned := len(t.read.partitions) > 0
 	switch {
 	case t.txn.ReadWholeTable:
-		return nil, c.firstAdd(t, w, WholeTableRead)
+		return nil, c.firstAdd(t, w, settled, WholeTableRead)
 	case len(t.txn.Reads) == 0 && partitioned:
-		t.counts.FilesConsidered += int64(w.NumAdds())
-		t.counts.SkippedByPartition += int64(w.NumAdds())
+		n := int64(w.NumAdds() - len(settled.adds))
+		t.counts.FilesConsidered += n
+		t.counts.SkippedByPartition += n
 		return nil, nil // as in Delta: nothing tells which partitions were read
 	case len(t.txn.Reads) == 0:
-		return nil, c.firstAdd(t, w, EmptyReadPredicates)
+		return nil, c.firstAdd(t, w, settled, EmptyReadPredicates)
 	case c.o.Mode == Off && !partitioned:
-		return nil, c.firstAdd(t, w, UnpartitionedTable)
+		return nil, c.firstAdd(t, w, settled, UnpartitionedTable)
 	}
 	p := t.probe(c)
 	if c.o.Mode == Off {
-		return nil, c.checkPartitions(ctx, t, w, p, PartitionsOverlap)
+		return nil, c.checkPartitions(ctx, t, w, settled, p, PartitionsOverlap)
 	}
-	kept, s, failure := c.byStatistics(ctx, w, p)
+	kept, s, failure := c.byStatistics(ctx, w, p, settled.adds)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
 	if failure == nil {
 		before := t.counts.SkippedByRows
 		if len(kept) > 0 && c.o.Mode == Exact {
-			err = c.checkRows(ctx, t, w, p, kept)
+			err = c.checkRows(ctx, t, w, p, kept, settled.known)
 		} else if len(kept) > 0 {
 			t.count(kept[0].upTo)
 			err = c.addConflict(ctx, t, w, p, kept[0])
@@ -67,9 +68,9 @@ func (c *Checker) checkAddedFiles(ctx context.Context, t *candidate, w *winner) 
 	}
 	c.observe(ctx, Fallback{TxnID: t.info.TxnID(), Winner: w.Version, Class: failureClass(failure), Message: failure.Error()})
 	if !partitioned {
-		return nil, c.firstAdd(t, w, SkippingFailed)
+		return nil, c.firstAdd(t, w, settled, SkippingFailed)
 	}
-	return nil, c.checkPartitions(ctx, t, w, p, SkippingFailed)
+	return nil, c.checkPartitions(ctx, t, w, settled, p, SkippingFailed)
 }
 
 // A survivor is an added file that the question of mode Stats keeps.
@@ -80,18 +81,11 @@ type survivor struct {
 
 // byStatistics returns the files that statistics keep, in log order: in mode Stats the first will do. An error means that
 // they kept none and excluded none.
-func (c *Checker) byStatistics(ctx context.Context, w *winner, p *probe) (kept []survivor, s vectorized.Stats, err error) {
+func (c *Checker) byStatistics(ctx context.Context, w *winner, p *probe, settled map[int64]bool) (kept []survivor, s vectorized.Stats, err error) {
 	if p.failure != nil {
 		return nil, s, p.failure
 	}
-	if c.o.Mode == Exact {
-		kept, s, err = w.survivors(ctx, p.stats, c.colstats())
-	} else {
-		var hit *vectorized.Hit
-		if hit, s, err = w.first(ctx, p.stats, c.colstats()); hit != nil {
-			kept = []survivor{{*hit, s}}
-		}
-	}
+	kept, s, err = c.kept(ctx, w, p.stats, settled, c.o.Mode == Exact)
 	if !p.partitioned { // a constant counts as a partition predicate, but mode Off would not have looked
 		asStats := func(s *vectorized.Stats) {
 			s.SkippedByStats, s.SkippedByPartition = s.SkippedByStats+s.SkippedByPartition, 0
@@ -100,6 +94,18 @@ func (c *Checker) byStatistics(ctx context.Context, w *winner, p *probe) (kept [
 		for i := range kept {
 			asStats(&kept[i].upTo)
 		}
+	}
+	return kept, s, err
+}
+
+// kept returns the files that a question keeps, in log order, without those that are settled: all, or the first.
+func (c *Checker) kept(ctx context.Context, w *winner, q *question, settled map[int64]bool, all bool) (kept []survivor, s vectorized.Stats, err error) {
+	if all || len(settled) > 0 {
+		return w.survivors(ctx, q, c.colstats(), settled)
+	}
+	hit, s, err := w.first(ctx, q, c.colstats())
+	if hit != nil {
+		kept = []survivor{{*hit, s}}
 	}
 	return kept, s, err
 }
@@ -141,28 +147,38 @@ func (c *Checker) asks(t *candidate) *question {
 }
 
 // checkPartitions decides as Delta does: by partition values alone.
-func (c *Checker) checkPartitions(ctx context.Context, t *candidate, w *winner, p *probe, reason Reason) error {
+func (c *Checker) checkPartitions(ctx context.Context, t *candidate, w *winner, settled *settlement, p *probe, reason Reason) error {
 	if p.off == nil {
-		return c.firstAdd(t, w, PredicateNotUsable)
+		return c.firstAdd(t, w, settled, PredicateNotUsable)
 	}
-	hit, s, err := w.first(ctx, p.off, c.colstats())
+	kept, s, err := c.kept(ctx, w, p.off, settled.adds, false)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	if err != nil {
-		return c.firstAdd(t, w, PredicateNotUsable)
+		return c.firstAdd(t, w, settled, PredicateNotUsable)
 	}
-	t.count(s)
-	if hit == nil {
+	if len(kept) == 0 {
+		t.count(s)
 		return nil
+	}
+	t.count(kept[0].upTo)
+	hit := &kept[0].Hit
+	if p.off.loose < 0 {
+		batches, _ := w.batches(ctx, p.off, c.colstats()) // they are there already
+		p.off.blame(hit, batches)
 	}
 	return t.overlap(w, p, hit, reason)
 }
 
 // firstAdd is the conflict with a winner of which every added file counts.
-func (c *Checker) firstAdd(t *candidate, w *winner, reason Reason) error {
+func (c *Checker) firstAdd(t *candidate, w *winner, settled *settlement, reason Reason) error {
 	t.counts.FilesConsidered++
-	a, err := w.Add(0)
+	i := 0
+	for settled.adds[int64(i)] { // not all of them are
+		i++
+	}
+	a, err := w.Add(i)
 	if err != nil {
 		return err
 	}
@@ -180,7 +196,7 @@ func (c *Checker) addConflict(ctx context.Context, t *candidate, w *winner, p *p
 	if p.stats.loose < 0 {
 		batches, _ = w.batches(ctx, p.stats, c.colstats())
 	}
-	p.blame(&kept.Hit, batches)
+	p.stats.blame(&kept.Hit, batches)
 	f := t.overlap(w, p, &kept.Hit, RangesOverlap)
 	f.Reason, f.Ranges, f.Conjunct = p.why(&kept.Hit, batches)
 	return f

@@ -1,33 +1,56 @@
 package conflict
 
-import "github.com/deltaskip/deltaskip/action"
+import (
+	"context"
+
+	"github.com/deltaskip/deltaskip/action"
+)
 
 // checkRemovedFiles looks for files that the winner removed and the loser depends on. Files are matched by path alone: a
 // file whose deletion vector was replaced was removed and added, and the loser saw it as it was. The order of the answers is
 // Delta's: what was read, the whole table, what the loser removes too. Delta does not look for files that the loser only
 // adds again, which would bring removed rows back.
-func checkRemovedFiles(c *candidate, w *winner) error {
-	if len(w.Removes) == 0 {
-		return nil
-	}
-	var readded, twice error
+func (c *Checker) checkRemovedFiles(ctx context.Context, t *candidate, w *winner, s *settlement) error {
+	var first, readded, twice error
 	for _, r := range w.Removes {
 		path := action.CanonicalPath(r.Path)
-		if f, ok := c.read.files[path]; ok {
-			return c.removedConflict(w, ConcurrentDeleteRead, FileRemoved, r, f.PartitionValues)
+		if s.removes[path] {
+			continue
 		}
-		if c.read.adds[path] && readded == nil {
-			readded = c.removedConflict(w, ConcurrentDeleteRead, ReaddedFile, r, nil)
+		if clash := s.clashes[path]; clash != nil {
+			return clash
 		}
-		if own, ok := c.read.removes[path]; ok && twice == nil {
-			twice = c.removedConflict(w, ConcurrentDeleteDelete, FileRemovedTwice, r, own.PartitionValues)
+		if first == nil {
+			whole := t.conflict(w, ConcurrentDeleteRead, WholeTableRead)
+			whole.Path = r.Path
+			first = whole
+		}
+		if f, ok := t.read.files[path]; ok {
+			conflict := t.removedConflict(w, ConcurrentDeleteRead, FileRemoved, r, f.PartitionValues)
+			conflict.Note = s.notes[path]
+			if c.o.RemovedRows && t.liftable(path) {
+				var err error
+				if conflict, err = c.clearRemoved(ctx, t, w, s.files, r); err != nil {
+					return err
+				}
+			}
+			if conflict != nil {
+				return conflict
+			}
+			continue
+		}
+		if t.read.adds[path] && readded == nil {
+			readded = t.removedConflict(w, ConcurrentDeleteRead, ReaddedFile, r, nil)
+		}
+		if own, ok := t.read.removes[path]; ok && twice == nil {
+			conflict := t.removedConflict(w, ConcurrentDeleteDelete, FileRemovedTwice, r, own.PartitionValues)
+			conflict.Note = s.notes[path]
+			twice = conflict
 		}
 	}
 	switch {
-	case c.txn.ReadWholeTable:
-		f := c.conflict(w, ConcurrentDeleteRead, WholeTableRead)
-		f.Path = w.Removes[0].Path
-		return f
+	case t.txn.ReadWholeTable && first != nil:
+		return first
 	case twice != nil:
 		return twice
 	}
@@ -36,7 +59,7 @@ func checkRemovedFiles(c *candidate, w *winner) error {
 
 // removedConflict names the removed file. The loser's own knowledge of its partition goes before the winner's, who may have
 // left it out.
-func (c *candidate) removedConflict(w *winner, kind Kind, reason Reason, r *action.Remove, own map[string]*string) error {
+func (c *candidate) removedConflict(w *winner, kind Kind, reason Reason, r *action.Remove, own map[string]*string) *Conflict {
 	f := c.conflict(w, kind, reason)
 	f.Path = r.Path
 	if len(own) == 0 {

@@ -22,9 +22,10 @@ type reading struct {
 }
 
 // checkRows looks into the files that statistics keep for the first, in log order, with a live row that some read may have
-// seen: one that a read matches, one of which that is not known, or any of a file that cannot be read.
-func (c *Checker) checkRows(ctx context.Context, t *candidate, w *winner, p *probe, kept []survivor) error {
-	for r, err := range c.readRows(ctx, p, w, kept) {
+// seen: one that a read matches, one of which that is not known, or any of a file that cannot be read. Of known files, which the
+// winner removed and added again, only rows that came back count.
+func (c *Checker) checkRows(ctx context.Context, t *candidate, w *winner, p *probe, kept []survivor, known map[string]*action.Remove) error {
+	for r, err := range c.readRows(ctx, p, w, kept, known) {
 		if err != nil {
 			return err
 		}
@@ -55,7 +56,7 @@ func (c *Checker) checkRows(ctx context.Context, t *candidate, w *winner, p *pro
 var errUnsure = errors.New("the predicate holds something that is not evaluated")
 
 // readRows looks into files, some at once, and yields what it finds in the files' order.
-func (c *Checker) readRows(ctx context.Context, p *probe, w *winner, files []survivor) iter.Seq2[reading, error] {
+func (c *Checker) readRows(ctx context.Context, p *probe, w *winner, files []survivor, known map[string]*action.Remove) iter.Seq2[reading, error] {
 	source := func(context.Context) iter.Seq2[survivor, error] {
 		return func(yield func(survivor, error) bool) {
 			for _, s := range files {
@@ -68,15 +69,16 @@ func (c *Checker) readRows(ctx context.Context, p *probe, w *winner, files []sur
 	read := func(ctx context.Context, s survivor) (reading, error) {
 		r := reading{survivor: s}
 		if r.add, r.err = w.Add(int(s.Index)); r.err == nil {
-			r.hit, r.found, r.evaluated, r.err = c.firstRow(ctx, p, r.add)
+			r.hit, r.found, r.evaluated, r.err = c.firstRow(ctx, p, r.add, known[action.CanonicalPath(r.add.Path)])
 		}
 		return r, ctx.Err()
 	}
 	return ordered.Map(ctx, c.o.Workers, source, read, nil)
 }
 
-// firstRow returns the first live row of a file that some read may match, if there is one.
-func (c *Checker) firstRow(ctx context.Context, p *probe, add *action.Add) (hit rows.Hit, found bool, evaluated int64, err error) {
+// firstRow returns the first live row of a file that some read may match, if there is one: of all live rows, or of those that
+// were not live before, when the file was removed.
+func (c *Checker) firstRow(ctx context.Context, p *probe, add *action.Add, before *action.Remove) (hit rows.Hit, found bool, evaluated int64, err error) {
 	defer recoverTo(&err)
 	m, err := p.matcher()
 	if err != nil {
@@ -87,6 +89,15 @@ func (c *Checker) firstRow(ctx context.Context, p *probe, add *action.Add) (hit 
 		return hit, false, 0, err
 	}
 	defer closeFile() // only read: nothing is lost when closing fails
+	if before != nil {
+		was, err := c.vector(ctx, before.DeletionVector)
+		if err != nil {
+			return hit, false, 0, err
+		}
+		if f.Among = was.AndNot(f.Deleted); f.Among.Cardinality() == 0 {
+			return hit, false, 0, nil
+		}
+	}
 	hit, found, err = m.First(ctx, f)
 	return hit, found, f.Evaluated, err
 }

@@ -22,6 +22,28 @@ import (
 // Options say how transactions are checked. The zero Options works and decides as Delta does.
 type Options struct {
 	Mode Mode
+
+	// What follows looks below whole files, each for itself. Each is off by default, as in Delta.
+
+	// RemovedRows: a file that the transaction read and a winner removed, or marked rows in, is no conflict when no row that
+	// disappeared makes a read predicate TRUE: the transaction would have read the same without it. It asks for mode Exact,
+	// and for predicates that tell what was read: with none, with a whole-table read, with something that is not evaluated
+	// in them, and for a file that none of them may match, the conflict stays. So it does for a file that the transaction
+	// itself removes, marks or adds again: both sides would carry its rows on.
+	RemovedRows bool
+	// RowLevel: two transactions that marked different rows of one file by deletion vectors both commit: the loser's vector
+	// becomes the union of both. It takes that both vectors only grew and that no row which the winner marked makes a read
+	// predicate of the loser TRUE. The merged vectors are files to be written before the commit, see Result.Files.
+	RowLevel bool
+	// Rearranged: a winner that only moved rows from file to file (OPTIMIZE, REORG, or a compaction that is recorded by
+	// RecordCompaction; all with dataChange false) is nothing to a transaction that only appends new files, or that has
+	// read and removes none of its files.
+	Rearranged bool
+	// Compaction: a compaction and a transaction that deletes or changes rows of its sources both commit, whichever comes
+	// first, when the compaction kept the rows' order and recorded its sources (RecordCompaction): what was taken out of a
+	// source is taken out of the compacted file.
+	Compaction bool
+
 	// Table names the table in messages and in the cache.
 	Table string
 	// Features are the table features that the writer honours; nil means KnownFeatures. A winner that makes the table
@@ -49,12 +71,16 @@ type Checker struct {
 	log      *deltalog.Log
 	o        Options
 	features map[string]bool
+	partial  bool // as CommitOptions.PartialCompaction
 }
 
 // NewChecker returns a checker of transactions on the table with the given log.
 func NewChecker(log *deltalog.Log, o Options) (*Checker, error) {
 	if o.Mode > Exact {
 		return nil, fmt.Errorf("%w: %s", ErrUnsupportedMode, o.Mode)
+	}
+	if o.RemovedRows && o.Mode != Exact {
+		return nil, fmt.Errorf("conflict: RemovedRows reads rows, which mode %s does not: use it with mode %s", o.Mode, Exact)
 	}
 	if o.Workers < 0 || o.ReadAhead < 0 || o.MaxStatsBytes < 0 {
 		return nil, fmt.Errorf("conflict: negative option: %d workers, %d winners ahead, %d bytes of statistics", o.Workers, o.ReadAhead, o.MaxStatsBytes)
@@ -274,7 +300,7 @@ var (
 		checkProtocol, checkMetadata, checkAddedFeatures, checkDomains, rebaseDomains, checkTxn,
 		rebaseBackfill, rebaseRowIDs, rebaseRowVersions, rebaseTypeWidening,
 	}
-	afterFiles = []func(*candidate, *winner) error{checkRemovedFiles, rebaseTimestamp}
+	afterFiles = []func(*candidate, *winner) error{rebaseTimestamp}
 )
 
 // against checks the loser against one winner and rebases it. It returns a [*Conflict] or, where there is no answer, any
@@ -306,9 +332,19 @@ func (c *Checker) against(ctx context.Context, t *candidate, w *winner) (err err
 			return err
 		}
 	}
-	skipped, err := c.checkAddedFiles(ctx, t, w)
+	settled, err := c.settle(ctx, t, w)
 	if err != nil {
 		return err
+	}
+	skipped, err := c.checkAddedFiles(ctx, t, w, settled)
+	if err != nil {
+		return err
+	}
+	if err := c.checkRemovedFiles(ctx, t, w, settled); err != nil {
+		return err
+	}
+	for _, rebase := range settled.rebase {
+		rebase()
 	}
 	for _, check := range afterFiles {
 		if err := check(t, w); err != nil {
@@ -331,13 +367,16 @@ func (c *candidate) result(err error) Result {
 		return r
 	}
 	if err == nil {
+		err = c.pack()
+	}
+	if err == nil {
 		err = c.checkInvariants()
 	}
 	if err != nil {
 		r.Err = err
 		return r
 	}
-	r.Outcome, r.Version, r.Actions = Clear, c.next, append([]action.Action{c.info}, c.actions...)
+	r.Outcome, r.Version, r.Actions, r.Files = Clear, c.next, append([]action.Action{c.info}, c.actions...), c.packed
 	return r
 }
 

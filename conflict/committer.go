@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/deltaskip/deltaskip/action"
+	"github.com/deltaskip/deltaskip/deletionvector"
 	"github.com/deltaskip/deltaskip/deltalog"
 	"github.com/deltaskip/deltaskip/logstore"
 )
@@ -37,6 +38,10 @@ type CommitOptions struct {
 	Engine string
 	// SkipProbe trusts the store to refuse the second creation of a name without trying it out.
 	SkipProbe bool
+	// PartialCompaction lets a compaction that lost some of its sources to winners commit the rest: the groups, each an added
+	// file with its sources as recorded by [RecordCompaction], that the winners left alone. Metrics in commitInfo stay as
+	// the caller gave them.
+	PartialCompaction bool
 
 	Clock  Clock          // nil means the machine's
 	Random func() float64 // at least 0, below 1; many goroutines call it; nil means math/rand/v2
@@ -117,6 +122,7 @@ func NewCommitter(ctx context.Context, log *deltalog.Log, o CommitOptions) (*Com
 	if err != nil {
 		return nil, err
 	}
+	checker.partial = o.PartialCompaction
 	if !o.SkipProbe {
 		if err := logstore.Probe(ctx, log.Store(), deltalog.Dir); err != nil {
 			return nil, fmt.Errorf("conflict: this store cannot be committed to: %w", err)
@@ -289,6 +295,11 @@ type unit struct {
 	open  bool
 	late  bool // a write that is open may still take effect: that its version is not there yet doesn't settle it
 	tried int64
+	// Of deletion vectors: the files that this unit wrote, those that the write of version tried names, and whether some write
+	// is known to have taken effect.
+	written []string
+	named   []deletionvector.PackedFile
+	landed  bool
 	// before is called first, and committed with the commit that was written, before the members are told; nil where there is
 	// nothing to do.
 	before    func(context.Context)
@@ -303,6 +314,7 @@ func (c *Committer) unit(id string, members ...*member) *unit {
 
 // commit answers every member.
 func (u *unit) commit(ctx context.Context) {
+	defer u.sweep(ctx)
 	defer func() {
 		if err := recovered(recover()); err != nil {
 			u.refuse(err)
@@ -380,10 +392,17 @@ func (u *unit) put(ctx context.Context, t *candidate) error {
 	if err := refuseCatalogs(t); err != nil {
 		return err
 	}
+	if err := t.pack(); err != nil {
+		return err
+	}
 	if err := t.checkInvariants(); err != nil {
 		return err
 	}
+	if err := u.writeVectors(ctx, t.packed); err != nil {
+		return err
+	}
 	u.attempts++
+	u.named = t.packed
 	u.tried = t.next
 	data := encode(t)
 	start := u.c.o.Clock.Now()
@@ -447,6 +466,7 @@ func (u *unit) follow(ctx context.Context, from int64, winners iter.Seq2[*winner
 		u.c.checker.observe(ctx, m.checked(m.candidate.result(m.err), from, reading, duration))
 		switch {
 		case errors.Is(m.err, ErrConflict), errors.Is(m.err, ErrTransaction):
+			u.open = u.open && m.candidate.next < u.tried // the winner in the way is not the unit's own, nor is any before it
 			u.answer(ctx, m)
 		case m.err != nil:
 			failure, m.err = m.err, nil
@@ -512,6 +532,7 @@ func notCommitted(err error) error { return fmt.Errorf("conflict: not committed:
 // succeed answers a member that is committed as version, by the commit of the given transaction id.
 func (u *unit) succeed(ctx context.Context, m *member, version int64, id string) {
 	m.err = nil
+	u.landed = true
 	m.committed = Committed{
 		Version: version, TxnID: id, Attempts: u.attempts, Passed: max(version-u.first, 0), Slept: u.slept, Counts: m.candidate.counts,
 	}

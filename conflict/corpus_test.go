@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -19,10 +20,13 @@ import (
 
 	"github.com/deltaskip/deltaskip/action"
 	"github.com/deltaskip/deltaskip/conflict"
+	"github.com/deltaskip/deltaskip/deletionvector"
 	"github.com/deltaskip/deltaskip/deltalog"
 	"github.com/deltaskip/deltaskip/internal/corpus"
 	"github.com/deltaskip/deltaskip/internal/txnfile"
+	"github.com/deltaskip/deltaskip/logstore"
 	"github.com/deltaskip/deltaskip/logstore/storetest"
+	"github.com/deltaskip/deltaskip/rows"
 )
 
 // A scenario is what a txn.json says of the right answers.
@@ -35,6 +39,7 @@ type scenario struct {
 		ErrorClass     string
 		WinningVersion int64
 		CommitFile     string
+		DeletedRows    map[string][]int64 // rowLevel: what the files lack, by path
 		Fallback       bool
 	}
 }
@@ -235,6 +240,91 @@ func TestOffDoesNotLookAtStatistics(t *testing.T) {
 		t.Errorf("%d statistics taken out, outcomes %v", removed, outcomes)
 	}
 	t.Logf("%d scenarios, %d statistics taken out, outcomes %v", len(names), removed, outcomes)
+}
+
+// TestRowLevelCorpus checks each scenario with deletion vectors, in mode Stats with RowLevel alone.
+func TestRowLevelCorpus(t *testing.T) {
+	names, err := filepath.Glob(filepath.Join(corpus.Dir(t, "conflicts"), "*", "txn.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	checked, merged := 0, 0
+	for _, name := range names {
+		var s scenario
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(data, &s); err != nil {
+			t.Fatal(err)
+		}
+		key := "rowLevel"
+		want, ok := s.Expected[key]
+		if !ok { // nothing to merge: the answer is that of mode Stats
+			key = "skipping"
+			want = s.Expected[key]
+		}
+		folder := filepath.Dir(name)
+		t.Run(filepath.Base(folder), func(t *testing.T) {
+			log, txn := open(t, filepath.Join(folder, "table"), name)
+			checker, err := conflict.NewChecker(log, conflict.Options{Mode: conflict.Stats, RowLevel: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := checker.Check(context.Background(), txn, conflict.Newest)
+			checked++
+			switch {
+			case want.Outcome == "error":
+				if err == nil && got.Outcome != conflict.Conflicting {
+					t.Errorf("%v, want an error or a conflict", got.Outcome)
+				}
+			case err != nil:
+				t.Error(err)
+			case key == "skipping" && want.Outcome == "conflict" && got.Outcome == conflict.Clear && s.Expected["exact"].Outcome == "commit":
+			case want.Outcome == "conflict":
+				if got.Outcome != conflict.Conflicting {
+					t.Fatalf("%v, want %s", got.Outcome, want.Error)
+				}
+				if s.IsolationLevel == "SnapshotIsolation" {
+					want.Error = s.Expected["skipping"].Error // rowLevel was worked out as if added files counted
+				}
+				if f := got.Conflict; f.Kind.Exception() != want.Error || f.Winner.Version != want.WinningVersion {
+					t.Errorf("%s at version %d, want %s at %d: %v", f.Kind.Exception(), f.Winner.Version, want.Error, want.WinningVersion, f)
+				}
+			case got.Outcome != conflict.Clear || got.Version != want.Version:
+				t.Errorf("%v as %d, want a commit as %d: %v", got.Outcome, got.Version, want.Version, got.Conflict)
+			default:
+				for path, rows := range want.DeletedRows {
+					lacks(t, log, got, path, rows)
+					merged++
+				}
+			}
+		})
+	}
+	t.Logf("%d scenarios, %d files with merged vectors", checked, merged)
+}
+
+// lacks checks the rows that a result takes out of a file, with the vector that it asks to be written.
+func lacks(t *testing.T, log *deltalog.Log, got conflict.Result, path string, want []int64) {
+	t.Helper()
+	for _, f := range got.Files {
+		if err := log.Store().PutIfAbsent(context.Background(), f.Path, f.Data); err != nil && !errors.Is(err, logstore.ErrExists) {
+			t.Fatal(err)
+		}
+	}
+	for _, a := range got.Actions {
+		if a, ok := a.(*action.Add); ok && a.Path == path {
+			v, err := deletionvector.Load(context.Background(), a.DeletionVector, -1, rows.Vectors(log.Store()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if rows := slices.Collect(v.All()); !slices.Equal(rows, want) {
+				t.Errorf("%s lacks rows %v, want %v", path, rows, want)
+			}
+			return
+		}
+	}
+	t.Errorf("%s is not among the adds", path)
 }
 
 // sameActions compares the rebased actions with those that Delta wrote, but for what differs from run to run.

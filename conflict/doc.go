@@ -3,7 +3,7 @@
 //
 //	            Transaction: read at R, wants to be R+1 (the loser)
 //	                 │
-//	R+1 ─ winner ─► protocol ► metadata ► domains ► txn ► row ids ► added files ► removed files ► timestamp
+//	R+1 ─ winner ─► protocol ► metadata ► domains ► txn ► row ids ► settle ► added files ► removed files ► timestamp
 //	R+2 ─ winner ─►    │           │                         │           │
 //	 …               adopt       adopt                     rebase     vectorized: may a read predicate be
 //	 W  ─ winner ─►                                                   TRUE in a file that the winner added?

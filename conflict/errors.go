@@ -202,7 +202,10 @@ func (c *Conflict) What() string {
 		}
 		return fmt.Sprintf("files were added to %s by a concurrent update: %s%s.", to, c.Path, c.readPart(" may hold rows of"))
 	case ConcurrentDeleteRead:
-		return fmt.Sprintf("a file that this transaction read was deleted from %s by a concurrent update: %s.", c.where(table), c.Path)
+		if c.Reason == SameRows {
+			return fmt.Sprintf("rows that this transaction deletes were deleted from %s by a concurrent update: in %s, %s.", c.where(table), c.Path, c.Rows)
+		}
+		return fmt.Sprintf("a file that this transaction read was deleted from %s by a concurrent update: %s%s.", c.where(table), c.Path, c.readPart(""))
 	case ConcurrentDeleteDelete:
 		return fmt.Sprintf("a file that this transaction deletes was deleted from %s by a concurrent update: %s.", c.where(table), c.Path)
 	case ConcurrentTransaction:
@@ -320,8 +323,9 @@ var hints = map[Reason]string{
 		"columns so that writers touch disjoint files, or try the operation again.",
 	SkippingFailed: "Column statistics could not be used because evaluating the read predicate failed (see the fallback " +
 		"event), so the answer is that of mode off.",
-	RowsMatch: "A row that the winner wrote makes the read predicate true, so the transaction missed it. Try the operation " +
-		"again from a fresh read.",
+	RowsMatch: "A row that the winner wrote or took away makes the read predicate true, so the transaction would have read " +
+		"something else after it. Try the operation again from a fresh read.",
+	SameRows:         "Both sides delete or change the same rows. Try the operation again from a fresh read.",
 	FileRemoved:      "The winner rewrote or deleted what this transaction read. Try the operation again from a fresh read.",
 	FileRemovedTwice: "Both delete or rewrite one file. Try the operation again from a fresh read.",
 	ReaddedFile: "The transaction adds a file again that the winner removed; committing it would bring deleted rows " +

@@ -23,7 +23,7 @@ type probe struct {
 	off *question
 	// stats asks for both. It is nil where failure says why.
 	stats   *question
-	bound   []*predicate.Predicate // what stats asks
+	bound   []*predicate.Predicate // the reads; nil for one that cannot be bound, which failure says
 	failure error
 	// matcher asks the rows of a file; mode Exact.
 	matcher func() (*rows.Matcher, error)
@@ -77,8 +77,8 @@ func (c *Checker) newProbe(reads []Read, env predicate.Env, m *action.Metadata) 
 		}
 		bound, partitions = append(bound, whole), append(partitions, partition)
 	}
+	p.bound = bound
 	if p.failure == nil && c.o.Mode != Off {
-		p.bound = bound
 		p.stats, p.failure = c.newQuestion(bound)
 	}
 	p.matcher = sync.OnceValues(func() (*rows.Matcher, error) {
@@ -135,10 +135,14 @@ func (w *winner) first(ctx context.Context, q *question, o colstats.Options) (hi
 }
 
 // survivors returns all of the winner's files that a question keeps, in log order, and the counts of all files.
-func (w *winner) survivors(ctx context.Context, q *question, o colstats.Options) (kept []survivor, s vectorized.Stats, err error) {
+// Those that are settled are left out.
+func (w *winner) survivors(ctx context.Context, q *question, o colstats.Options, settled map[int64]bool) (kept []survivor, s vectorized.Stats, err error) {
 	defer recoverTo(&err)
 	if q.loose >= 0 {
 		for i := range w.NumAdds() {
+			if settled[int64(i)] {
+				continue
+			}
 			a, err := w.Add(i)
 			if err != nil {
 				return nil, s, err
@@ -161,6 +165,9 @@ func (w *winner) survivors(ctx context.Context, q *question, o colstats.Options)
 	}
 	_, err = q.Scan(ctx, source, func(b *colstats.Batch, base int64, r vectorized.Result) error {
 		for i := range b.Len() {
+			if settled[base+int64(i)] {
+				continue
+			}
 			s.Considered++
 			switch {
 			case r.May[i/64]>>(i%64)&1 != 0:
@@ -180,17 +187,17 @@ func (w *winner) survivors(ctx context.Context, q *question, o colstats.Options)
 	return kept, s, err
 }
 
-// anyRead stands for the read of a hit until somebody asks for it, see [probe.blame].
+// anyRead stands for the read of a hit until somebody asks for it, see [question.blame].
 const anyRead = -1
 
 // blame sets the read of a hit to the first that may match it.
-func (p *probe) blame(hit *vectorized.Hit, batches []*colstats.Batch) {
+func (q *question) blame(hit *vectorized.Hit, batches []*colstats.Batch) {
 	if hit.Read != anyRead {
 		return
 	}
 	hit.Read = 0
 	if b, i := row(batches, hit.Index); b != nil {
-		if r, ok, err := p.stats.Why(b, i); ok && err == nil {
+		if r, ok, err := q.Why(b, i); ok && err == nil {
 			hit.Read = r.Read
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/deltaskip/deltaskip/deletionvector"
 	"github.com/deltaskip/deltaskip/deltalog"
 	"github.com/deltaskip/deltaskip/logstore/storetest"
+	"github.com/deltaskip/deltaskip/rows"
 )
 
 // vectorProtocol is that of a table that may have deletion vectors.
@@ -92,6 +93,23 @@ func gone(a *action.Add) *action.Remove {
 	}
 }
 
+// still returns the actions with dataChange false.
+func still(actions ...action.Action) (list []action.Action) {
+	for _, a := range actions {
+		switch a := a.(type) {
+		case *action.Add:
+			b := *a
+			b.DataChange = false
+			list = append(list, &b)
+		case *action.Remove:
+			b := *a
+			b.DataChange = false
+			list = append(list, &b)
+		}
+	}
+	return list
+}
+
 // newFile is the add of a data file that need not be there.
 func newFile(name string) *action.Add {
 	return &action.Add{Path: name, PartitionValues: map[string]*string{}, Size: 1, DataChange: true}
@@ -153,4 +171,56 @@ func wantClear(t testing.TB, r Result) {
 	if r.Outcome != Clear {
 		t.Fatalf("%s, want clear: %v", r.Outcome, r.Conflict)
 	}
+}
+
+// vectorAfter returns the rows that a file lacks by a result's actions.
+func (r *rowTable) vectorAfter(result Result, path string) string {
+	r.t.Helper()
+	for _, a := range result.Actions {
+		a, ok := a.(*action.Add)
+		if !ok || a.Path != path {
+			continue
+		}
+		store := &storetest.Mem{}
+		for _, f := range result.Files {
+			if err := store.PutIfAbsent(context.Background(), f.Path, f.Data); err != nil {
+				r.t.Fatal(err)
+			}
+		}
+		v, err := deletionvector.Load(context.Background(), a.DeletionVector, -1, rows.Vectors(store))
+		if err != nil {
+			v, err = deletionvector.Load(context.Background(), a.DeletionVector, -1, rows.Vectors(r.store))
+		}
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		return v.String()
+	}
+	r.t.Fatalf("%s is not added: %s", path, text(result.Actions))
+	return ""
+}
+
+// positions says rows as a vector of them does.
+func positions(list ...int64) string { return deletionvector.Of(list...).String() }
+
+// removedAs returns the id of the vector that a result removes a file with.
+func removedAs(t testing.TB, result Result, path string) string {
+	t.Helper()
+	for _, a := range result.Actions {
+		if a, ok := a.(*action.Remove); ok && a.Path == path {
+			return a.DeletionVector.UniqueID()
+		}
+	}
+	t.Fatalf("%s is not removed: %s", path, text(result.Actions))
+	return ""
+}
+
+// apply writes a result as the next version.
+func (r *rowTable) apply(result Result) {
+	r.t.Helper()
+	for _, f := range result.Files {
+		r.put(f.Path, f.Data)
+	}
+	r.put(deltalog.CommitName(r.next), []byte(text(result.Actions)+"\n"))
+	r.next++
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/deltaskip/deltaskip/action"
+	"github.com/deltaskip/deltaskip/deletionvector"
 	"github.com/deltaskip/deltaskip/deltalog"
 	"github.com/deltaskip/deltaskip/predicate"
 )
@@ -150,6 +151,8 @@ type Result struct {
 	Version int64
 	// Actions are the rebased actions, commitInfo first. Of a conflict, nil.
 	Actions []action.Action
+	// Files hold deletion vectors that Actions name: whoever commits writes them first, and makes sure that they last.
+	Files []deletionvector.PackedFile
 	// Conflict says what stands in the way, nil unless Outcome is Conflicting.
 	Conflict *Conflict
 	Err      error // why there is no answer, nil unless Outcome is Undetermined

@@ -104,6 +104,38 @@ func (m *Matcher) All(ctx context.Context, f *File) iter.Seq2[Hit, error] {
 	}
 }
 
+// MayMatch reports whether the statistics in a file leave it possible that some read matches a row of it, deleted or not. It
+// reads no rows.
+func (m *Matcher) MayMatch(f *File) (may bool, err error) {
+	if m.program == nil {
+		return false, nil
+	}
+	whole := *f
+	whole.Deleted, whole.Among = nil, nil
+	s := &scan{Matcher: m, file: &whole, may: make([][]uint64, len(m.reads))}
+	defer s.release()
+	err = guard(func() error {
+		if err := s.open(); err != nil {
+			return err
+		}
+		var first int64
+		for g := range s.parquet.RowGroups() {
+			group := stretch{first, first + s.parquet.GroupRows(g)}
+			parts, err := s.prune(g, group)
+			if err != nil || len(parts) > 0 {
+				may = err == nil
+				return err
+			}
+			first = group.end
+		}
+		return nil
+	})
+	if err != nil {
+		return false, fmt.Errorf("rows: %w", err)
+	}
+	return may, nil
+}
+
 // errStopped says that the caller wants no more hits.
 var errStopped = errors.New("stopped")
 
