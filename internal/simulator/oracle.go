@@ -13,6 +13,45 @@ func (w *work) same(level conflict.Level, now *version) bool {
 	return level == conflict.SnapshotIsolation || maps.Equal(w.does(now.visible(level, w.at.number)), w.changes)
 }
 
+// readsChanged reports whether a row that the transaction reads, as far as it tells, is not in a later version what it was.
+func (w *work) readsChanged(level conflict.Level, now *version) bool {
+	if level == conflict.SnapshotIsolation {
+		return false
+	}
+	rows := map[int64]row{}
+	for _, r := range now.visible(level, w.at.number) {
+		rows[r.id] = r
+	}
+	inFiles := map[int64]bool{}
+	for _, path := range w.files {
+		for id := range w.at.in(path) {
+			inFiles[id] = true
+		}
+	}
+	reads := func(r row) bool {
+		if w.whole || len(w.opaque) > 0 || inFiles[r.id] {
+			return true
+		}
+		for _, c := range w.conds {
+			if c.matches(&r) {
+				return true
+			}
+		}
+		return false
+	}
+	for id, is := range rows {
+		if was, there := w.at.rows[id]; (!there || was != is) && (reads(is) || there && reads(was)) {
+			return true
+		}
+	}
+	for id, was := range w.at.rows {
+		if _, there := rows[id]; !there && reads(was) {
+			return true
+		}
+	}
+	return false
+}
+
 // applicable reports whether a transaction's file actions could be brought to bear on a later version without writing any
 // data file again: vectors may be merged, and moved to where compactions have put their rows and told so.
 func (w *work) applicable(now *version) bool {

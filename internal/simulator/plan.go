@@ -31,6 +31,7 @@ type planner struct {
 	compact    [][]string       // groups of files, each to become one
 	sorts      bool             // compaction sorts the rows
 	recompute  []string
+	record     []conflict.CompactedFile // what compaction tells of its files
 
 	actions []action.Action
 	marked  []*action.Add
@@ -44,6 +45,9 @@ func (w *world) plan(ctx context.Context, d dice, name string, number int64, at 
 	p := &planner{
 		world: w, d: d, name: name, at: at, firstID: number * idsOfOne, dataChange: true,
 		habit: d.habit(spark), marks: pick(d, 0, 2, 4, 4),
+	}
+	if w.hot {
+		p.marks = pick(d, 2, 4, 4, 4)
 	}
 	for id := range at.rows {
 		p.ids = max(p.ids, id+1)
@@ -83,6 +87,9 @@ func (w *world) plan(ctx context.Context, d dice, name string, number int64, at 
 	}
 	t.txn.CommitInfo.SetString("txnId", name)
 	t.txn.CommitInfo.SetString("operation", t.operation)
+	if len(p.record) > 0 {
+		conflict.RecordCompaction(t.txn.CommitInfo, p.record)
+	}
 	if spark {
 		t.txn.CommitInfo.SetString("engineInfo", "Apache-Spark/4.1.0 Delta-Lake/4.4.0")
 	}
@@ -105,7 +112,7 @@ func (p *planner) readFiles(t *work) (list []conflict.ReadFile) {
 			}
 		}
 		if !reads && len(t.conds) > 0 {
-			reads = p.d.once(40)
+			reads = p.d.once(300) // for no reason that it tells
 		}
 		if reads || t.whole && p.d.once(2) {
 			read := conflict.ReadFile{Path: path, PartitionValues: f.add.PartitionValues}
@@ -147,7 +154,12 @@ func (p *planner) write(ctx context.Context, rows []row, sources ...source) erro
 		Stats: p.habit.gather(rows, len(rows), p.world.partitioned),
 	}
 	if len(sources) > 0 {
-		recordSources(a, sources)
+		c := conflict.CompactedFile{Path: path}
+		for _, s := range sources {
+			f := p.at.files[s.path]
+			c.Sources = append(c.Sources, conflict.CompactionSource{Path: f.path, NumRecords: int64(len(f.rows)), DeletionVector: f.add.DeletionVector})
+		}
+		p.record = append(p.record, c)
 	}
 	p.actions = append(p.actions, a)
 	return nil
@@ -226,9 +238,14 @@ func (p *planner) changeFiles(ctx context.Context, c changes) error {
 				}
 			}
 			a := p.again(f.add)
-			a.Stats = wide(a.Stats, p.d.Int64N)
+			deleted := f.deleted.Union(deletionvector.Of(touched...))
+			if p.d.once(4) { // some gather statistics of the rows that are left
+				a.Stats = p.habit.gather((&file{data: f.data, deleted: deleted}).live(), len(f.rows), p.world.partitioned)
+			} else {
+				a.Stats = wide(a.Stats, p.d.Int64N)
+			}
 			p.marked = append(p.marked, a)
-			p.vectors = append(p.vectors, f.deleted.Union(deletionvector.Of(touched...)))
+			p.vectors = append(p.vectors, deleted)
 			continue
 		}
 		fresh = append(fresh, moved...)
@@ -321,6 +338,3 @@ func (p *planner) writeVectors(ctx context.Context) error {
 	}
 	return nil
 }
-
-// recordSources notes down where a compacted file's rows came from.
-func recordSources(*action.Add, []source) {}

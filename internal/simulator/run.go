@@ -38,15 +38,20 @@ type Mode struct {
 	Options conflict.Options
 }
 
-// Modes are what the project has on offer, each deciding more than the one before.
+// Modes are what the project has on offer: from what Delta does to all that it can.
 var Modes = []Mode{
 	{"off", conflict.Options{}},
 	{"stats", conflict.Options{Mode: conflict.Stats}},
 	{"exact", conflict.Options{Mode: conflict.Exact}},
+	{"merged marks", conflict.Options{Mode: conflict.Stats, RowLevel: true}},
+	{"removed rows", conflict.Options{Mode: conflict.Exact, RemovedRows: true}},
+	{"rearranged", conflict.Options{Mode: conflict.Stats, Rearranged: true, Compaction: true}},
+	{"row level", conflict.Options{Mode: conflict.Exact, RemovedRows: true, RowLevel: true, Rearranged: true, Compaction: true}},
 }
 
 // A Report says what became of a run's transactions.
 type Report struct {
+	Faults       bool // things went wrong in the store
 	Transactions int
 	Commits      int // acknowledged
 	Conflicts    int
@@ -56,7 +61,10 @@ type Report struct {
 	// commit; of Redoable ones the rows say that they change nothing, but their files would have to be written again.
 	Needless int
 	Redoable int
-	Why      map[string]int // needless conflicts by the kind of the transaction and the reason
+	// Blameless conflicts are those of transactions none of whose reads any row matches that changed, and whose actions could
+	// be brought to bear: what is left to who knows the rows and the reads, but not what a transaction makes of them.
+	Blameless int
+	Why       map[string]int // needless conflicts by the kind of the transaction and the reason
 }
 
 // Add counts another run's transactions in.
@@ -68,6 +76,7 @@ func (r *Report) Add(o Report) {
 	r.Failed += o.Failed
 	r.Needless += o.Needless
 	r.Redoable += o.Redoable
+	r.Blameless += o.Blameless
 	if r.Why == nil {
 		r.Why = map[string]int{}
 	}
@@ -118,20 +127,25 @@ type rejected struct {
 
 // Run plays one run and checks what came of it. The error is an [*Anomaly] or comes from this package.
 func Run(ctx context.Context, c Config) (Report, error) {
+	r, err := play(ctx, c)
+	return r.report, err
+}
+
+func play(ctx context.Context, c Config) (*run, error) {
 	d := newDice(c.Seed)
 	r := &run{
 		Config: c, works: map[string]*work{}, acks: map[string]int64{}, open: map[string][]*conflict.OutcomeUnknownError{},
 		stage:  &stage{d: newDice(c.Seed, 1), now: time.UnixMilli(1_700_000_000_000)},
 		level:  pick(d, conflict.Serializable, conflict.WriteSerializable),
 		faulty: d.once(3),
-		world:  &world{store: c.Store, partitioned: d.once(2), eager: c.Store != nil, data: map[string]*data{}},
+		world:  &world{store: c.Store, partitioned: d.once(2), hot: d.once(3), eager: c.Store != nil, data: map[string]*data{}},
 	}
-	r.report.Why = map[string]int{}
+	r.report.Why, r.report.Faults = map[string]int{}, r.faulty
 	if c.Store == nil {
 		r.world.store = &storetest.Mem{}
 	}
 	if err := r.create(ctx, newDice(c.Seed, 2)); err != nil {
-		return r.report, err
+		return r, err
 	}
 	actors := make([]*actor, 2+d.IntN(maxWriters-1))
 	each := 2 + d.IntN(maxEach-1)
@@ -155,9 +169,9 @@ func Run(ctx context.Context, c Config) (Report, error) {
 		err = r.verify(ctx)
 	}
 	if err != nil {
-		return r.report, &Anomaly{err, r.history()}
+		return r, &Anomaly{err, r.history()}
 	}
-	return r.report, nil
+	return r, nil
 }
 
 // create writes version 0: the table with some files.
@@ -170,11 +184,15 @@ func (r *run) create(ctx context.Context, d dice) error {
 		r.world.metadata.PartitionColumns = []string{"p"}
 	}
 	p := &planner{world: r.world, d: d, name: "first", dataChange: true, habit: d.habit(false), at: &version{}}
-	for range 2 + d.IntN(4) {
+	files, each := 2+d.IntN(4), 2+d.IntN(5)
+	if r.world.hot {
+		files, each = 1+d.IntN(2), 8
+	}
+	for range files {
 		centre := d.small(keys)
 		var rows []row
 		partition := d.partition()
-		for range 2 + d.IntN(5) {
+		for range each {
 			rows = append(rows, d.row(p.firstID, centre, partition, p.name))
 			p.firstID++
 		}
@@ -216,12 +234,12 @@ func (r *run) transaction(ctx context.Context, a *actor, number int64, cache *co
 		Options: r.Mode.Options, SkipProbe: true, Clock: a, Random: a.d.Float64, Retries: 50,
 		NewID: func() string { panic("every transaction has its id") },
 	}
-	o.Table, o.Cache, o.Workers = "t", cache, 1
+	o.Table, o.Cache, o.Workers, o.PartialCompaction = "t", cache, 1, r.Mode.Options.Compaction && d.once(2)
 	if r.faulty {
 		// What is in a cache depends on how far goroutines had come, and so does what a fault can befall.
 		o.Cache = conflict.NewWinnerCache(0)
 		defer o.Cache.Close()
-		o.Retries = pick(d, 0, 50)
+		o.Retries = pick(d, -1, 0, 50)
 	}
 	committer, err := conflict.NewCommitter(ctx, deltalog.Open(a.store(lazyStore{r.world.store, r.world}), deltalog.Options{Workers: 1}), o)
 	if err != nil {
@@ -286,6 +304,9 @@ func (r *run) judge(w *work, f *conflict.Conflict) error {
 		} else {
 			r.report.Redoable++
 		}
+	}
+	if !w.readsChanged(f.Isolation.Level, now) && w.applicable(now) {
+		r.report.Blameless++
 	}
 	if err := r.truthful(w, f); err != nil {
 		return fmt.Errorf("%s is told what is not true: %w: %w", w.describe(), err, f)
@@ -358,11 +379,11 @@ func (r *run) history() string {
 			b.WriteString("\n")
 		}
 		for _, a := range v.removes {
-			fmt.Fprintf(&b, "    - %s %s\n", a.Path, a.Key().DV)
+			fmt.Fprintf(&b, "    - %s\n", a.Path)
 		}
 		for _, a := range v.adds {
 			f := v.files[a.Path]
-			fmt.Fprintf(&b, "    + %s %s dataChange %t, deleted %s, stats %s\n", a.Path, a.Key().DV, a.DataChange, f.deleted, a.Stats)
+			fmt.Fprintf(&b, "    + %s dataChange %t, deleted %s, stats %s\n", a.Path, a.DataChange, f.deleted, a.Stats)
 			for i, row := range f.rows {
 				fmt.Fprintf(&b, "        %d %t %s\n", i, f.deleted.Contains(int64(i)), row)
 			}

@@ -34,6 +34,7 @@ type actor struct {
 	yield  func(struct{}) bool
 	cancel context.CancelFunc // of the transaction that it commits
 	epoch  int                // listings of the log by this transaction
+	down   int                // listings that will fail still
 	seed   uint64
 }
 
@@ -89,7 +90,7 @@ func (a *actor) store(s logstore.Store) logstore.Store {
 		case c.Op == storetest.List:
 			a.epoch++
 			a.pause()
-			if a.faulty && a.d.once(15) {
+			if a.faulty && a.isDown() {
 				return storetest.Fail(errDown)
 			}
 		case c.Op == storetest.PutIfAbsent && inLog:
@@ -107,6 +108,19 @@ func (a *actor) store(s logstore.Store) logstore.Store {
 		}
 		return nil
 	})
+}
+
+// isDown draws whether the store answers; an outage lasts for some calls.
+func (a *actor) isDown() bool {
+	switch {
+	case a.down > 0:
+		a.down--
+	case a.d.once(15):
+		a.down = a.d.IntN(8)
+	default:
+		return false
+	}
+	return true
 }
 
 func (a *actor) hash(parts ...string) uint64 {

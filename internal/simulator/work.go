@@ -58,19 +58,19 @@ type kind struct {
 }
 
 var kinds = []kind{
-	{"insert", 20, (*planner).insert},
-	{"delete", 16, (*planner).delete},
-	{"update", 20, (*planner).update},
-	{"merge", 14, (*planner).merge},
-	{"optimize", 10, (*planner).optimize},
-	{"several reads", 5, (*planner).severalReads},
-	{"subquery", 2, (*planner).subquery},
-	{"insert select", 3, (*planner).insertSelect},
-	{"restore", 1, (*planner).restore},
-	{"undelete", 4, (*planner).undelete},
+	{"insert", 40, (*planner).insert},
+	{"delete", 32, (*planner).delete},
+	{"update", 40, (*planner).update},
+	{"merge", 30, (*planner).merge},
+	{"optimize", 20, (*planner).optimize},
+	{"several reads", 10, (*planner).severalReads},
+	{"insert select", 6, (*planner).insertSelect},
+	{"undelete", 8, (*planner).undelete},
+	{"subquery", 3, (*planner).subquery},
 	{"compute stats", 3, (*planner).computeStats},
-	{"files only", 2, (*planner).filesOnly},
-	{"odd insert", 1, (*planner).oddInsert},
+	{"files only", 3, (*planner).filesOnly},
+	{"restore", 3, (*planner).restore},
+	{"odd insert", 2, (*planner).oddInsert},
 }
 
 func (d dice) kind() kind {
@@ -122,9 +122,19 @@ func (p *planner) oddInsert(w *work) {
 	p.dataChange = false
 }
 
+// condition draws a predicate; where writers meet in few files, often one of few of their rows.
+func (p *planner) condition() condition {
+	if p.world.hot && !p.d.once(3) {
+		low := p.d.Int64N(16)
+		high := low + p.d.Int64N(3)
+		return condition{fmt.Sprintf("id BETWEEN %d AND %d", low, high), func(r *row) tri { return truth(low <= r.id && r.id <= high) }}
+	}
+	return p.d.condition(p.ids)
+}
+
 func (p *planner) delete(w *work) {
 	w.operation = "DELETE"
-	c := p.d.condition(p.ids)
+	c := p.condition()
 	w.conds = []condition{c}
 	w.does = func(visible []row) changes {
 		out := changes{}
@@ -174,7 +184,7 @@ func (p *planner) assignment() func(row) row {
 
 func (p *planner) update(w *work) {
 	w.operation = "UPDATE"
-	c, set := p.d.condition(p.ids), p.assignment()
+	c, set := p.condition(), p.assignment()
 	w.conds = []condition{c}
 	w.does = func(visible []row) changes {
 		out := changes{}
@@ -248,7 +258,7 @@ func (p *planner) merge(w *work) {
 // severalReads looks at some rows to decide about others.
 func (p *planner) severalReads(w *work) {
 	w.operation = pick(p.d, "DELETE", "UPDATE", "MERGE", "a program's own")
-	a, b, set := p.d.condition(p.ids), p.d.condition(p.ids), p.assignment()
+	a, b, set := p.condition(), p.condition(), p.assignment()
 	w.conds = []condition{a, b}
 	how := p.d.IntN(3)
 	w.does = func(visible []row) changes {
@@ -261,7 +271,7 @@ func (p *planner) severalReads(w *work) {
 		}
 		for _, r := range visible {
 			switch in := a.matches(&r); {
-			case in && how == 0 && others > 0:
+			case in && how == 0 && others%2 == 0:
 				out[r.id] = opt[row]{}
 			case in && how == 1:
 				r.x, r.by = some(others), w.name
@@ -282,7 +292,7 @@ func (p *planner) subquery(w *work) {
 	above, set := p.d.once(2), p.assignment()
 	over, sql := condition{of: func(*row) tri { return yes }}, "(SELECT avg(x) FROM t)"
 	if p.d.once(2) {
-		over = p.d.condition(p.ids)
+		over = p.condition()
 		w.conds = []condition{over}
 		sql = "(SELECT avg(x) FROM t WHERE " + over.sql + ")"
 	} else if p.d.once(2) {
@@ -319,7 +329,7 @@ func (p *planner) subquery(w *work) {
 // insertSelect appends a row about the rows that it reads.
 func (p *planner) insertSelect(w *work) {
 	w.operation = "WRITE"
-	c := p.d.condition(p.ids)
+	c := p.condition()
 	w.conds = []condition{c}
 	base := p.newRows(1)[0]
 	w.does = func(visible []row) changes {
@@ -460,7 +470,7 @@ func (p *planner) computeStats(w *work) {
 	w.does = func([]row) changes { return nil }
 	p.dataChange = false
 	for _, path := range p.at.paths() {
-		if p.d.once(3) || len(p.recompute) == 0 {
+		if p.d.once(5) || len(p.recompute) == 0 {
 			p.recompute = append(p.recompute, path)
 		}
 	}

@@ -76,6 +76,7 @@ type world struct {
 	store       logstore.Store // without faults
 	metadata    *action.Metadata
 	partitioned bool
+	hot         bool // few files, in which most writers mark rows
 	eager       bool // data files are written at once, not when they are first opened
 
 	mu       sync.Mutex
