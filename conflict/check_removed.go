@@ -30,7 +30,7 @@ func (c *Checker) checkRemovedFiles(ctx context.Context, t *candidate, w *winner
 			conflict.Note = s.notes[path]
 			if c.o.RemovedRows && t.liftable(path) {
 				var err error
-				if conflict, err = c.clearRemoved(ctx, t, w, s.files, r); err != nil {
+				if conflict, err = c.clearRemoved(ctx, t, w, s.changed, r); err != nil {
 					return err
 				}
 			}

@@ -312,12 +312,13 @@ func (c *Checker) against(ctx context.Context, t *candidate, w *winner) (err err
 	if w.Version > t.next {
 		return fmt.Errorf("conflict: version %d is missing from the log: the next winner is version %d", t.next, w.Version)
 	}
+	var settled *settlement
 	if c.o.Observer != nil {
 		before := t.counts
 		defer func() {
 			c.observe(ctx, Judged{
 				TxnID: t.info.TxnID(), Winner: w.info(), Adds: w.NumAdds(), Removes: len(w.Removes), Counted: t.countsAdds(w),
-				Counts: t.counts.since(before), Err: err,
+				Settled: settled.files(), Counts: t.counts.since(before), Err: err,
 			})
 		}()
 	}
@@ -332,8 +333,7 @@ func (c *Checker) against(ctx context.Context, t *candidate, w *winner) (err err
 			return err
 		}
 	}
-	settled, err := c.settle(ctx, t, w)
-	if err != nil {
+	if settled, err = c.settle(ctx, t, w); err != nil {
 		return err
 	}
 	skipped, err := c.checkAddedFiles(ctx, t, w, settled)

@@ -181,9 +181,15 @@ type moves map[string]*deletionvector.Vector
 
 // planMoves finds out what the loser would take out of which file. path is the file that an error is about.
 func (c *Checker) planMoves(ctx context.Context, t *candidate, w *winner, f *changedFiles, s *settlement) (plan moves, path string, err error) {
+	own := t.ownFiles()
 	files, err := CompactionOf(w.Info)
-	if err != nil {
-		files = nil
+	if err != nil || len(files) == 0 {
+		for _, removed := range w.Removes {
+			if path = action.CanonicalPath(removed.Path); own[path].remove != nil {
+				break
+			}
+		}
+		return nil, path, errors.Join(errNoRecord, err)
 	}
 	from := map[string]struct {
 		g     *group
@@ -198,8 +204,8 @@ func (c *Checker) planMoves(ctx context.Context, t *candidate, w *winner, f *cha
 			}{g, i}
 		}
 	}
-	own := t.ownFiles()
 	plan = moves{}
+	source := map[string]*action.Remove{} // one of them, by target
 	for _, removed := range w.Removes {
 		path := action.CanonicalPath(removed.Path)
 		mine, changed := own[path]
@@ -209,15 +215,15 @@ func (c *Checker) planMoves(ctx context.Context, t *candidate, w *winner, f *cha
 			}
 			continue
 		}
-		source, recorded := from[path]
+		place, recorded := from[path]
 		if !recorded {
 			return nil, path, errNoRecord
 		}
-		target := action.CanonicalPath(source.g.Path)
+		target := action.CanonicalPath(place.g.Path)
 		if f.adds[target].Add == nil {
 			return nil, path, errNoRecord
 		}
-		moved, overlap, err := c.moveOwn(ctx, t, path, mine, removed, source.g, source.index, f.adds[target].Add)
+		moved, overlap, err := c.moveOwn(ctx, t, path, mine, removed, place.g, place.index, f.adds[target].Add)
 		if err != nil {
 			return nil, path, err
 		}
@@ -225,15 +231,16 @@ func (c *Checker) planMoves(ctx context.Context, t *candidate, w *winner, f *cha
 			s.clashes[path] = t.rowsConflict(w, removed, SameRows, overlap.String())
 			continue
 		}
-		plan[target] = plan[target].Union(moved)
+		plan[target], source[target] = plan[target].Union(moved), removed
 	}
 	for target, moved := range plan {
+		path := action.CanonicalPath(source[target].Path)
 		theirs, err := c.vector(ctx, f.adds[target].DeletionVector)
 		if err != nil {
 			return nil, path, err
 		}
 		if overlap := deletionvector.OverlapOf(moved, theirs, nil); overlap.Count > 0 {
-			s.clashes[path] = t.rowsConflict(w, w.Removes[0], SameRows, overlap.String())
+			s.clashes[path] = t.rowsConflict(w, source[target], SameRows, overlap.String())
 		}
 		if moved.Cardinality() == 0 {
 			plan[target] = nil
@@ -309,7 +316,7 @@ func (t *candidate) follow(f *changedFiles, plan moves) {
 		case *action.Add:
 			if path := action.CanonicalPath(a.Path); f.removes[path] != nil {
 				delete(t.read.adds, path)
-				delete(t.vectors, path)
+				t.dropVector(path)
 				return nil
 			}
 		}
@@ -533,7 +540,7 @@ func (t *candidate) leaveOut(lost map[string]bool) {
 		case *action.Add:
 			if path := action.CanonicalPath(a.Path); lost[path] {
 				delete(t.read.adds, path)
-				delete(t.vectors, path)
+				t.dropVector(path)
 				return nil
 			}
 		case *action.Remove:

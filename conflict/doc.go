@@ -25,8 +25,14 @@
 //     gives the answer of Off.
 //  3. Winners are judged in version order, each for itself, whatever order they were loaded in; the winner, the file and
 //     the read that a Conflict names don't depend on scheduling.
-//  4. A winner's operation never excuses its added files: an UPDATE can move a row into the loser's predicate.
+//  4. A winner's operation never excuses its added files: an UPDATE can move a row into the loser's predicate. The one
+//     exception is asked for (Options.Rearranged, Compaction) and takes an operation that only moves rows and dataChange
+//     false on every file.
 //  5. The caller's Transaction is never changed. Rebasing replaces actions, it doesn't write to them.
 //  6. A transaction that Commit was called for ends in exactly one of three ways: committed at a version, in conflict (or
 //     refused) with nothing written, or of unknown outcome. It is in the log at most once.
+//  7. A file of merged deletion vectors is written before the commit that names it, and deleted only when no write that
+//     names it took or can take effect.
+//  8. What rows settle (mode Exact, Options.RowLevel, RemovedRows, Compaction) they settle by what is in the files as the
+//     log stands at that winner; nothing that was read from a data file is kept from one winner to the next.
 package conflict

@@ -42,6 +42,7 @@ type Judged struct {
 	Winner        WinnerInfo
 	Adds, Removes int    // file actions of the winner
 	Counted       bool   // its added files count at the transaction's isolation level
+	Settled       int    // of its file actions, those that go together with the transaction by what is in the files
 	Counts        Counts // of this winner alone
 	Err           error  // nil if the transaction passed; a [*Conflict] if it may not commit
 }

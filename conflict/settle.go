@@ -18,7 +18,7 @@ import (
 //	              └─ both marked rows of a file ── RowLevel: both marks
 //	checks 7 to 9 of what is left ─► no conflict ─► rebase
 type settlement struct {
-	files   *changedFiles
+	changed *changedFiles
 	adds    map[int64]bool            // by their place in the commit
 	removes map[string]bool           // by canonical path
 	clashes map[string]error          // by canonical path of removed files that both sides changed: the conflict
@@ -32,6 +32,14 @@ func newSettlement() *settlement {
 		adds: map[int64]bool{}, removes: map[string]bool{}, clashes: map[string]error{}, notes: map[string]string{},
 		known: map[string]*action.Remove{},
 	}
+}
+
+// files returns how many file actions of the winner are settled.
+func (s *settlement) files() int {
+	if s == nil {
+		return 0
+	}
+	return len(s.adds) + len(s.removes)
 }
 
 // nothingSettled is the settlement without any file. Nobody writes to it.
@@ -52,7 +60,7 @@ func (c *Checker) settle(ctx context.Context, t *candidate, w *winner) (*settlem
 	if err != nil {
 		return nil, err
 	}
-	s.files = f
+	s.changed = f
 	switch {
 	case c.o.Rearranged && w.onlyRearranges(f) && t.unaffectedBy(f):
 		s.settleAll(t, f)

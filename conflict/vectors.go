@@ -19,8 +19,13 @@ import (
 // setVector gives the loser's add of a file another deletion vector.
 func (t *candidate) setVector(path string, v *deletionvector.Vector) {
 	t.vectors[path] = v
-	t.packed = nil
-	t.stale = true
+	t.packed, t.stale = nil, true
+}
+
+// dropVector forgets the vector of a file that the loser no longer adds.
+func (t *candidate) dropVector(path string) {
+	delete(t.vectors, path)
+	t.packed, t.stale = nil, true
 }
 
 // pack lays out the vectors that rebasing made, and describes them in the actions. It does nothing when they are as before.

@@ -29,6 +29,8 @@ type checkFlags struct {
 	alias       string
 	version     int64
 	mode        string
+
+	rowLevel, removedRows, rearranged, compaction bool
 }
 
 func (a *app) checkCommand() *cobra.Command {
@@ -42,6 +44,12 @@ the commits R+1 and later that are in the log. Nothing is written.
 The transaction is a JSON file (--txn) or is described by flags. Mode off decides by
 partition values as Delta does; mode stats also uses column statistics; mode exact also reads
 the rows of the files that statistics cannot exclude.
+
+By itself a file that both sides touch is a conflict. --row-level lets both mark different
+rows of it by deletion vectors; --removed-rows lets a winner remove rows that were not read
+(mode exact); --rearranged lets a winner move rows about; --compaction moves marks between the
+sources of a compaction that recorded them and its files. Deletion vectors that a commit would
+need are listed under files in JSON, and not written.
 
 Exit code 0: it may commit. 3: it conflicts. 1: there is no answer, which a committer must
 take for a conflict.`,
@@ -61,6 +69,9 @@ take for a conflict.`,
 			case described && len(f.where)+len(f.readFiles) == 0 && !f.wholeTable:
 				return usagef("say what the transaction read: --where SQL, --read-file PATH or --whole-table")
 			}
+			if f.removedRows && f.mode != conflict.Exact.String() {
+				return usagef("--removed-rows reads rows: give --mode exact with it")
+			}
 			return a.check(cmd.Context(), args[0], f)
 		},
 	}
@@ -74,6 +85,10 @@ take for a conflict.`,
 	flags.StringVar(&f.alias, "alias", "", "what the predicates call the table, such as t in t.id; `NAME`s before other columns are of other tables")
 	flags.Int64Var(&f.version, "version", latest, "last version that counts as a winner; the latest by default")
 	flags.StringVar(&f.mode, "mode", "off", "how closely added files are looked at: `off|stats|exact`")
+	flags.BoolVar(&f.rowLevel, "row-level", false, "merge deletion vectors of one file where both sides mark different rows")
+	flags.BoolVar(&f.removedRows, "removed-rows", false, "a file that was read may lose rows that were not; needs --mode exact")
+	flags.BoolVar(&f.rearranged, "rearranged", false, "a winner that only moves rows (OPTIMIZE, REORG) is nothing to who only adds, or has not read them")
+	flags.BoolVar(&f.compaction, "compaction", false, "changes of rows follow them into the file of a compaction that recorded its sources")
 	return cmd
 }
 
@@ -101,7 +116,10 @@ func (a *app) check(ctx context.Context, dir string, f checkFlags) error {
 	txn.Env = predicate.Env{Zone: zone, Now: time.Now(), Alias: f.alias}
 	c := checking{
 		table: dir, log: log, txn: txn, last: conflict.Newest,
-		options: conflict.Options{Mode: mode, PartitionZone: zone, Cache: conflict.NewWinnerCache(0)},
+		options: conflict.Options{
+			Mode: mode, PartitionZone: zone, Cache: conflict.NewWinnerCache(0),
+			RowLevel: f.rowLevel, RemovedRows: f.removedRows, Rearranged: f.rearranged, Compaction: f.compaction,
+		},
 	}
 	defer c.options.Cache.Close()
 	if f.version != latest {
@@ -109,7 +127,7 @@ func (a *app) check(ctx context.Context, dir string, f checkFlags) error {
 	}
 	result, err := c.run(ctx)
 	if f.txn == "" {
-		result.Actions = nil // of a transaction that is described by flags there are none
+		result.Actions, result.Files = nil, nil // of a transaction that is described by flags there are none
 	}
 	if a.json() {
 		out := newCheckJSON(result, err, c.seen)
@@ -192,6 +210,7 @@ type checkJSON struct {
 	Outcome string            `json:"outcome"`
 	Version *int64            `json:"version,omitempty"`
 	Actions []json.RawMessage `json:"actions,omitempty"`
+	Files   []vectorFile      `json:"files,omitempty"` // of deletion vectors, to be written before the commit
 
 	Error          string       `json:"error,omitempty"` // the exception's name; of the outcome error what happened
 	ErrorClass     string       `json:"errorClass,omitempty"`
@@ -207,6 +226,8 @@ type checkJSON struct {
 	Predicate      string       `json:"predicate,omitempty"`
 	Conjunct       string       `json:"conjunct,omitempty"`
 	Ranges         string       `json:"ranges,omitempty"`
+	Rows           string       `json:"rows,omitempty"`
+	Note           string       `json:"note,omitempty"`
 	Metadata       []difference `json:"metadata,omitempty"`
 	Message        string       `json:"message,omitempty"`
 	Hint           string       `json:"hint,omitempty"`
@@ -215,6 +236,12 @@ type checkJSON struct {
 	Winners  []reachJSON        `json:"winners,omitempty"`
 	WhatIf   []verdictJSON      `json:"whatIf,omitempty"`
 	Events   []any              `json:"events"`
+}
+
+// A vectorFile is a file of deletion vectors that the actions name.
+type vectorFile struct {
+	Path string `json:"path"` // from the table's root
+	Data []byte `json:"data"` // in base64
 }
 
 type difference struct {
@@ -232,6 +259,9 @@ func newCheckJSON(r conflict.Result, err error, seen events) checkJSON {
 	case r.Outcome == conflict.Clear:
 		out.Outcome = "commit"
 		out.Version = &r.Version
+		for _, f := range r.Files {
+			out.Files = append(out.Files, vectorFile{f.Path, f.Data})
+		}
 		for _, a := range r.Actions {
 			out.Actions = append(out.Actions, action.Append(nil, a))
 		}
@@ -242,6 +272,7 @@ func newCheckJSON(r conflict.Result, err error, seen events) checkJSON {
 		out.Winner, out.Operation, out.Engine, out.TxnID = &c.Winner.Version, c.Winner.Operation, c.Winner.Engine, c.Winner.TxnID
 		out.IsolationLevel = c.Isolation.Level.String()
 		out.Path, out.Partition, out.Predicate, out.Conjunct, out.Ranges = c.Path, c.Partition, c.Predicate, c.Conjunct, c.Ranges
+		out.Rows, out.Note = c.Rows, c.Note
 		if c.Read >= 0 && c.Predicate != "" {
 			out.Read = &c.Read
 		}

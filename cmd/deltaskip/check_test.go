@@ -117,3 +117,28 @@ func TestTransactionFromStandardInput(t *testing.T) {
 		t.Errorf("exit %d: %s%s", code, out, stderr)
 	}
 }
+
+func TestCheckSwitches(t *testing.T) {
+	rearranged := func(line string) string { return strings.Replace(line, `"dataChange":true`, `"dataChange":false`, 1) }
+	table := writeTable(t, testCreate, testAdd("f", 0, 99),
+		`{"commitInfo":{"operation":"OPTIMIZE"}}`+"\n"+`{"remove":{"path":"f","dataChange":false}}`+"\n"+rearranged(testAdd("h", 0, 99)))
+	txn := writeFile(t, "txn.json", `{"readVersion":1,"readPredicates":["id < 50"],"readFiles":["f"],"operation":"WRITE",
+		"actions":[`+testAdd("new", 0, 1)+`]}`)
+	if out, _, code := deltaskip(t, "check", table, "--txn", txn, "--mode", "stats"); code != exitConflict {
+		t.Errorf("without the switch: exit %d: %s", code, out)
+	}
+	out, stderr, code := deltaskip(t, "check", table, "--txn", txn, "--mode", "stats", "--rearranged")
+	if code != exitDone {
+		t.Fatalf("exit %d: %s%s", code, out, stderr)
+	}
+	checkWidth(t, out)
+	checkSays(t, out, "passed: 2 of its file actions go together with yours by the rows in them")
+	for _, more := range []string{"--row-level", "--compaction"} {
+		if out, _, code := deltaskip(t, "check", table, "--txn", txn, "--mode", "stats", more); code != exitConflict {
+			t.Errorf("%s: exit %d: %s", more, code, out)
+		}
+	}
+	if _, stderr, code := deltaskip(t, "check", table, "--txn", txn, "--mode", "stats", "--removed-rows"); code != exitUsage || !strings.Contains(stderr, "--mode exact") {
+		t.Errorf("--removed-rows without mode exact: exit %d: %s", code, stderr)
+	}
+}

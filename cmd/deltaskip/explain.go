@@ -300,6 +300,9 @@ func judgement(e conflict.Judged) string {
 	case e.Err != nil:
 		return e.Err.Error()
 	}
+	if e.Settled > 0 {
+		return fmt.Sprintf("passed: %d of its file actions go together with yours by the rows in them", e.Settled)
+	}
 	if n := e.Counts.FilesRead; n > 0 {
 		return fmt.Sprintf("passed: read %s of %s, %d of which hold no row of yours", count(e.Counts.RowsRead, "row"), count(n, "file"), e.Counts.SkippedByRows)
 	}
@@ -317,6 +320,8 @@ func printConflict(w *bufio.Writer, c *conflict.Conflict) {
 	fact("file", c.Path)
 	fact("partition", c.Partition)
 	fact("range", c.Ranges)
+	fact("rows", c.Rows)
+	fact("note", c.Note)
 	if c.Predicate != "" {
 		fact(fmt.Sprintf("read %d", c.Read), c.Predicate)
 	}
