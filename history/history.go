@@ -68,8 +68,9 @@ type Report struct {
 	From, To int64 // the commits that were looked at; To < From for none
 	// Untold is how many of them don't say which version they read: whether they raced is not known.
 	Untold int
-	Races  []*Race // by version
-	Groups []Group // by operation and engine, the most races first
+	Infos  []conflict.WinnerInfo // of the commits, by version
+	Races  []*Race               // by version
+	Groups []Group               // by operation and engine, the most races first
 }
 
 // Commits is how many commits were looked at.

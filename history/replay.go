@@ -149,6 +149,7 @@ func (r *replayer) run(ctx context.Context, base state) (*Report, error) {
 		r.advance(c)
 		report.To = c.Version
 		info := conflict.InfoOf(c)
+		report.Infos = append(report.Infos, info)
 		key := [2]string{info.Operation, info.Engine}
 		if groups[key] == nil {
 			groups[key] = &Group{Operation: info.Operation, Engine: info.Engine}

@@ -19,6 +19,7 @@ import (
 type historyFlags struct {
 	from, to int64
 	txnID    string
+	html     string
 }
 
 func (a *app) historyCommand() *cobra.Command {
@@ -39,6 +40,7 @@ shows contention and what-if, not the aborts that people had.
 With --txn-id it looks for one transaction instead: a commit failed, but are its rows there?`,
 		Example: `  deltaskip history ./events
   deltaskip history ./events --from 1200 --to 1300 --format json
+  deltaskip history ./events --html history.html
   deltaskip history ./events --txn-id 9f2c1b1e-5d0c-4a52-9c59-2f5e8f6f2a11`,
 		Args: oneTable,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -47,6 +49,8 @@ With --txn-id it looks for one transaction instead: a commit failed, but are its
 				return usagef("--from %d --to %d: versions begin at 0", f.from, f.to)
 			case f.to != latest && f.to < f.from:
 				return usagef("--to %d is before --from %d", f.to, f.from)
+			case f.html != "" && f.txnID != "":
+				return usagef("--html draws the whole history: leave out --txn-id")
 			}
 			return a.history(cmd.Context(), args[0], f)
 		},
@@ -54,6 +58,7 @@ With --txn-id it looks for one transaction instead: a commit failed, but are its
 	flags := cmd.Flags()
 	flags.Int64Var(&f.from, "from", 0, "first version that counts; the oldest in the log by default")
 	flags.Int64Var(&f.to, "to", latest, "last version that counts; the latest by default")
+	flags.StringVar(&f.html, "html", "", "also write a timeline of the commits and their conflicts to `FILE`, a page that needs no network")
 	flags.StringVar(&f.txnID, "txn-id", "", "look for the transaction of this `ID` (commitInfo.txnId)")
 	return cmd
 }
@@ -83,6 +88,11 @@ func (a *app) history(ctx context.Context, dir string, f historyFlags) error {
 	report, err := history.Replay(ctx, log, o)
 	if err = errors.Join(err, bar.Finish()); err != nil {
 		return fmt.Errorf("%s: %w", dir, err)
+	}
+	if f.html != "" {
+		if err := chartHistory(f.html, dir, report); err != nil {
+			return err
+		}
 	}
 	if a.json() {
 		return printJSON(a.stdout, newHistoryJSON(report))
@@ -217,8 +227,8 @@ func outcomeWord(v history.Verdict) string {
 	return "unknown"
 }
 
-// cell is a verdict in a table.
-func cell(v history.Verdict) string {
+// short is a verdict in a table.
+func short(v history.Verdict) string {
 	switch v.Outcome {
 	case conflict.Clear:
 		return "ok"
@@ -253,7 +263,7 @@ func printRaces(w *bufio.Writer, races []*history.Race) {
 	for _, race := range races {
 		row := pretty.Row{race.Commit.Version, race.ReadVersion, count(race.Winners(), "commit"), race.Commit.Operation, race.Reads.String()}
 		for _, v := range race.Verdicts {
-			row = append(row, cell(v))
+			row = append(row, short(v))
 		}
 		t.AppendRow(row)
 	}

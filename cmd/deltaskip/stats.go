@@ -21,6 +21,7 @@ type statsFlags struct {
 	columns []string
 	where   []string
 	at      moment
+	html    string
 }
 
 func (a *app) statsCommand() *cobra.Command {
@@ -36,13 +37,15 @@ keep. The less of a table a lookup keeps, the fewer transactions meet.
 With --where it also says how many files that predicate keeps.`,
 		Example: `  deltaskip stats ./events
   deltaskip stats ./events --column id --column address.city
-  deltaskip stats ./events --where "id < 50 AND site = 'a'"`,
+  deltaskip stats ./events --where "id < 50 AND site = 'a'"
+  deltaskip stats ./events --column id --where "id < 50" --html ranges.html`,
 		Args: oneTable,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.stats(cmd.Context(), args[0], f) },
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.columns, "column", nil, "only this `COLUMN`; give one for each")
 	flags.StringArrayVar(&f.where, "where", nil, "also say how much this predicate in Spark `SQL` keeps; several are looked at one by one")
+	flags.StringVar(&f.html, "html", "", "also draw the files' ranges to `FILE`, a page that needs no network, coloured by what --where keeps")
 	f.at.addTo(flags)
 	return cmd
 }
@@ -105,6 +108,11 @@ func (a *app) stats(ctx context.Context, dir string, f statsFlags) error {
 	report, err := clustering.Measure(ctx, t.snapshot, o)
 	if err != nil {
 		return err
+	}
+	if f.html != "" {
+		if err := chartRanges(ctx, f.html, dir, t, o.Columns, f.where); err != nil {
+			return err
+		}
 	}
 	out.Version, out.Files = report.Version, report.Files
 	for _, c := range report.Columns {

@@ -36,6 +36,7 @@ var mayImport = map[string][]string{
 	"cmd/deltaskip":      {"*"},
 	"examples/ingest":    {"*"},
 	"internal/civil":     {},
+	"internal/chart":     {},
 	"internal/corpus":    {},
 	"internal/docs":      {}, // tests alone
 	"internal/cell":      {"schema", "predicate"},
