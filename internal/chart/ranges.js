@@ -16,7 +16,7 @@ function draw(column) {
   if (min === max) { min -= 1; max += 1; }
   chart.setOption({
     animation: false,
-    grid: {left: 60, right: 40, top: 20, bottom: 80},
+    grid: {left: 60, right: 40, top: 36, bottom: 80},
     tooltip: {
       confine: true,
       formatter: p => {
