@@ -48,7 +48,7 @@ func TestCheckExplains(t *testing.T) {
 	checkWidth(t, out)
 	checkSays(t, out,
 		"DELETE that read version 1", "checked in mode stats", "isolation level Serializable (default, delta.isolationLevel is unset)",
-		"read 0: id < 100 AND id = s.id", "not usable: id = (s.id): s.id is a column of another table", "looked into 1 file",
+		"read 0: id < 100 AND id = s.id", "not usable: id = s.id: s.id is a column of another table", "looked into 1 file",
 		"version 2, WRITE by engine/1, transaction t-2", "a blind append", "added 2 files: skipped 0 by partition, 2 by statistics",
 		"0 of 2 files of version 2 could hold a row of yours (2 of 2 without statistics)", "passed",
 		"4 of 5 files of version 3 could hold a row of yours (5 of 5 without statistics)",
@@ -70,7 +70,7 @@ func TestCheckExplains(t *testing.T) {
 	if len(got.Winners) != 3 || got.Winners[1].Reached != 4 || got.Winners[1].Adds != 5 || got.Winners[1].RemovedRead != 1 || len(got.Winners[1].Files) != 4 || !got.Winners[2].Rearranged {
 		t.Errorf("winners %+v", got.Winners)
 	}
-	if len(got.Unusable) != 1 || got.Unusable[0].Conjunct != "id = (s.id)" || len(got.WhatIf) != 3 || got.WhatIf[0].Outcome != "conflict" {
+	if len(got.Unusable) != 1 || got.Unusable[0].Conjunct != "id = s.id" || len(got.WhatIf) != 3 || got.WhatIf[0].Outcome != "conflict" {
 		t.Errorf("unusable %+v, what if %+v", got.Unusable, got.WhatIf)
 	}
 	out, _, _ = deltaskip(t, "check", table, "--read-version", "1", "--where", "id = 9000", "--mode", "stats")

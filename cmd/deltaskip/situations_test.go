@@ -66,7 +66,7 @@ func TestSituations(t *testing.T) {
 			[]string{sites(`"site"`, ``), siteAdd("a", "a", 0, 9), lines(info("MERGE"), siteAdd("b", "b", 0, 9))},
 			[]call{
 				{[]string{"check", "TABLE", "--read-version", "1", "--where", "t.site = s.site AND t.id = s.id", "--alias", "t", "--mode", "stats"}, exitConflict,
-					[]string{"not usable: site = (s.site): s.site is a column of another table, which bounds nothing in this one",
+					[]string{"not usable: t.site = s.site: s.site is a column of another table, which bounds nothing in this one",
 						"1 of 1 files of version 2 could hold a row of yours", "PREDICATE_NOT_USABLE", "Add a comparison of a column with literals, such as t.site IN ('a', 'b')"}},
 				{[]string{"check", "TABLE", "--read-version", "1", "--where", "t.site = s.site AND t.id = s.id AND t.site IN ('a')", "--alias", "t"}, exitDone,
 					[]string{"skipped 1 by partition", "may commit as version 3"}},
