@@ -10,6 +10,8 @@ type cutter struct {
 	left  *Scan // what of s.Left is one scan more; nil until it is needed
 	size  int64 // rows of the next piece
 	yield func(piece, error) bool
+
+	leftGroups []*groupPlan // of the file at hand, in left; nil until they are needed
 }
 
 // cutFile yields the pieces of a file: those in which an add may survive, and those for Scan.Left.
@@ -22,30 +24,64 @@ func (k *cutter) cutFile(p *part) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	var left []*groupPlan
+	k.leftGroups = nil
 	for i, g := range groups {
 		k.s.Report.RowGroups.Add(1)
 		if keep == nil || colstats.IsSet(keep, i) {
-			if !k.cut(k.s, g, 0, g.rows) {
-				return false, nil
-			}
-			continue
+			more, err = k.cutGroup(g, i)
+		} else {
+			k.s.Report.Pruned.Add(1)
+			more, err = k.pass(g, i, 0, g.rows)
 		}
-		k.s.Report.Pruned.Add(1)
-		k.s.Report.AddsLeft.Add(g.mostAdds())
-		if k.s.Left == nil {
-			continue
-		}
-		if left == nil {
-			if left, err = p.plan(k.leftScan()); err != nil {
-				return false, err
-			}
-		}
-		if !k.pass(left[i], 0, g.rows) {
-			return false, nil
+		if err != nil || !more {
+			return false, err
 		}
 	}
 	return true, nil
+}
+
+// cutGroup yields the pieces of row group i of those planned, which is not pruned as a whole.
+func (k *cutter) cutGroup(g *groupPlan, i int) (more bool, err error) {
+	regions, keep, err := g.part.prunePages(k.s, g)
+	if err != nil || regions == nil {
+		return err == nil && k.cut(k.s, g, 0, g.rows), err
+	}
+	for at := 0; at < len(regions); {
+		from, kept := regions[at].from, colstats.IsSet(keep, at)
+		for at < len(regions) && colstats.IsSet(keep, at) == kept {
+			at++
+		}
+		to := regions[at-1].to
+		if kept {
+			more = k.cut(k.s, g, from, to)
+		} else {
+			k.s.Report.RowsPruned.Add(to - from)
+			more, err = k.pass(g, i, from, to)
+		}
+		if err != nil || !more {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// pass leaves out some rows of row group i of those planned. It yields their pieces for Scan.Left.
+func (k *cutter) pass(g *groupPlan, i int, from, to int64) (more bool, err error) {
+	adds := min(g.mostAdds(), to-from)
+	k.s.Report.AddsLeft.Add(adds)
+	if k.s.Left == nil {
+		return true, nil
+	}
+	if k.leftGroups == nil {
+		if k.leftGroups, err = g.part.plan(k.leftScan()); err != nil {
+			return false, err
+		}
+	}
+	known := g.adds >= 0 && to-from == g.rows || g.adds == g.rows
+	if known && k.s.Seen == nil && len(k.left.Layout.Demands) == 0 {
+		return k.yield(piece{scan: k.left, group: k.leftGroups[i], left: true, adds: adds}, nil), nil
+	}
+	return k.cut(k.left, k.leftGroups[i], from, to), nil
 }
 
 // leftScan returns the scan that reads what Scan.Left wants.
@@ -72,12 +108,4 @@ func (k *cutter) cut(s *Scan, g *groupPlan, from, to int64) bool {
 		from, k.size = end, min(k.size*pieceGrows, lastPiece)
 	}
 	return true
-}
-
-// pass yields the pieces of some rows of a group for Scan.Left.
-func (k *cutter) pass(g *groupPlan, from, to int64) bool {
-	if known := g.adds >= 0 && to-from == g.rows || g.adds == g.rows; known && k.s.Seen == nil && len(k.left.Layout.Demands) == 0 {
-		return k.yield(piece{scan: k.left, group: g, left: true, adds: min(g.adds, to-from)}, nil)
-	}
-	return k.cut(k.left, g, from, to)
 }

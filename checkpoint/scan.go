@@ -19,8 +19,8 @@ type Scan struct {
 
 	Seen Seen // without it, paths are read late
 
-	// Prune is shown row groups as if each were one add (colstats.Raw.Hull) and returns a bitmap of those that may hold a
-	// survivor, LSB first; nil keeps all. It is called from one goroutine, not the caller's.
+	// Prune is shown row groups, and rows of their pages, as if each were one add (colstats.Raw.Hull), and returns a bitmap of those
+	// that may hold a survivor, LSB first; nil keeps all. It is called from one goroutine, not the caller's.
 	Prune func(rowGroups *colstats.Batch) []uint64
 
 	Left *Left // who wants to know of the adds that Prune leaves out; nil when nobody does
@@ -43,9 +43,11 @@ type Report struct {
 	Files     atomic.Int64 // looked into
 	RowGroups atomic.Int64 // that may hold adds
 	Pruned    atomic.Int64 // of those, left out unread because Prune said so
-	AddsLeft  atomic.Int64 // in Pruned, or rows where the footer does not tell; those that Seen would report included
-	Adds      atomic.Int64 // yielded
-	Dead      atomic.Int64 // left out because Seen said so
+	// RowsPruned are rows of other row groups, left out because Prune said so of their pages.
+	RowsPruned atomic.Int64
+	AddsLeft   atomic.Int64 // in Pruned and RowsPruned, or rows where nothing tells; those that Seen would report included
+	Adds       atomic.Int64 // yielded
+	Dead       atomic.Int64 // left out because Seen said so
 }
 
 const (

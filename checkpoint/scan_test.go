@@ -236,7 +236,7 @@ func randomPredicate(rnd *rand.Rand, n int) string {
 // and all forms with each other.
 func TestPruningChangesNothing(t *testing.T) {
 	mem := checkedAllocator(t)
-	pruned := int64(0)
+	pruned, rowsPruned := int64(0), int64(0)
 	seeds := uint64(20)
 	if testing.Short() {
 		seeds = 3
@@ -251,6 +251,8 @@ func TestPruningChangesNothing(t *testing.T) {
 		if rnd.IntN(2) == 0 {
 			o.ClusterBy = []*schema.Column{{Path: []string{[]string{"id", "s", "d", "ts", "p"}[rnd.IntN(5)]}}}
 		}
+		checkpoint.SmallPages(seed%2 == 1)
+		defer checkpoint.SmallPages(false)
 		var forms []*checkpoint.Checkpoint
 		var table *schema.Table
 		for _, o.Stats = range []checkpoint.StatsForm{checkpoint.StatsAsJSON, checkpoint.StatsAsStruct, checkpoint.StatsAsBoth} {
@@ -268,6 +270,7 @@ func TestPruningChangesNothing(t *testing.T) {
 					var report checkpoint.Report
 					got := survivors(t, c, p, checkpoint.Scan{Seen: seen, Prune: p.Prune(), Report: &report})
 					pruned += report.Pruned.Load()
+					rowsPruned += report.RowsPruned.Load()
 					if !slices.Equal(got, want) {
 						t.Errorf("seed %d, %s, form %d: kept\n%v\nwant\n%v", seed, sql, i, got, want)
 					}
@@ -282,8 +285,8 @@ func TestPruningChangesNothing(t *testing.T) {
 			}
 		}
 	}
-	if pruned == 0 {
-		t.Error("nothing was pruned")
+	if pruned == 0 || rowsPruned == 0 {
+		t.Errorf("%d row groups were pruned, and %d rows of others", pruned, rowsPruned)
 	}
 }
 
@@ -333,6 +336,41 @@ func TestPruning(t *testing.T) {
 	c, table, _ = written(t, mem, adds, o)
 	run(t, "id < 50 AND p = 0", 8)
 	run(t, "d < 5", 7)
+}
+
+// TestPagePruning pins which rows of a row group are passed over by their pages, and that an add which lacks statistics protects all.
+func TestPagePruning(t *testing.T) {
+	checkpoint.SmallPages(true)
+	defer checkpoint.SmallPages(false)
+	adds := make([]*action.Add, 800)
+	for i := range adds {
+		p := fmt.Sprint(i / 80)
+		adds[i] = &action.Add{Path: fmt.Sprint(i), PartitionValues: map[string]*string{"p": &p, "q": nil}, Stats: fmt.Sprintf(
+			`{"numRecords":10,"minValues":{"id":%d,"s":"%03d"},"maxValues":{"id":%d,"s":"%03d"},"nullCount":{"id":0,"s":%d}}`,
+			i*10, i, i*10+9, i, i/400)}
+	}
+	mem := checkedAllocator(t)
+	run := func(t *testing.T, sql string, least, most int64) {
+		t.Helper()
+		c, table, _ := written(t, mem, adds, checkpoint.WriteOptions{Stats: checkpoint.StatsAsStruct})
+		p := compile(t, table, sql)
+		var report checkpoint.Report
+		got := survivors(t, c, p, checkpoint.Scan{Prune: p.Prune(), Report: &report})
+		if want := survivors(t, c, p, checkpoint.Scan{}); !slices.Equal(got, want) {
+			t.Errorf("%s: kept %v, want %v", sql, got, want)
+		}
+		if n := report.RowsPruned.Load(); n < least || n > most || report.AddsLeft.Load() != n || report.Pruned.Load() != 0 {
+			t.Errorf("%s: %d rows pruned, want %d to %d; %d adds left out", sql, n, least, most, report.AddsLeft.Load())
+		}
+	}
+	run(t, "id BETWEEN 4000 AND 4009", 750, 799)
+	run(t, "s = '123'", 700, 799)
+	run(t, "s IS NULL", 380, 400)
+	run(t, "p = 3", 640, 720)
+	run(t, "id >= 0", 0, 0)
+	adds[700].Stats = ""
+	run(t, "id BETWEEN 4000 AND 4009", 0, 0)
+	run(t, "p = 3", 640, 720)
 }
 
 // TestLeftFails ends a scan with the error of those who count what it leaves out.

@@ -401,13 +401,13 @@ func (w *writer) begin(ctx context.Context, name string, all bool) error {
 	}
 	s := arrow.NewSchema(fields, nil)
 	f := &fileWriter{w: w, name: name, sink: sink, builder: array.NewRecordBuilder(w.o.Allocator, s), column: map[string]*array.StructBuilder{}}
-	props := parquet.NewWriterProperties(
+	props := parquet.NewWriterProperties(append([]parquet.WriterProperty{
 		parquet.WithAllocator(w.o.Allocator), parquet.WithCreatedBy(createdBy), parquet.WithCompression(compress.Codecs.Snappy),
 		parquet.WithMaxRowGroupLength(int64(w.o.RowGroupRows)), parquet.WithPageIndexEnabled(true),
 		// Nothing repeats there, so dictionaries would only be built and thrown away.
 		parquet.WithDictionaryFor("add.path", false), parquet.WithDictionaryFor("add.stats", false),
 		parquet.WithDictionaryFor("remove.path", false),
-	)
+	}, pageProperties...)...)
 	f.parquet, err = pqarrow.NewFileWriter(s, sink, props, pqarrow.NewArrowWriterProperties(pqarrow.WithAllocator(w.o.Allocator)))
 	if err != nil {
 		f.discard()
@@ -436,6 +436,9 @@ func (w *writer) end(f *fileWriter) (int64, error) {
 	w.last.SizeInBytes += f.sink.size
 	return f.sink.size, nil
 }
+
+// pageProperties are set by tests, which want many pages of few rows.
+var pageProperties []parquet.WriterProperty
 
 // createdBy is what our files say of their writer. Readers of this package take from it that no NaN is among bounds.
 const createdBy = "deltaskip"

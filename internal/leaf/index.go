@@ -7,6 +7,14 @@ type Page struct {
 	Min, Max    []byte
 }
 
+// onePageBytes is what the offset index of a single page cannot exceed.
+const onePageBytes = 24
+
+// Paged reports that the footer promises a page index of more than one page. It may miss one of two.
+func (c *Chunk) Paged() bool {
+	return c.Node.Rep == 0 && c.offsetIndex.bytes > onePageBytes && c.columnIndex.bytes > 0
+}
+
 // Pages reads the page index of a flat leaf's chunk: its data pages in order, which hold all its rows. There are none where
 // the file has no index, or one that makes no sense: an index is help, not data. An error is one of reading.
 func (f *File) Pages(c *Chunk) ([]Page, error) {
