@@ -285,7 +285,7 @@ func TestPruningChangesNothing(t *testing.T) {
 			}
 		}
 	}
-	if pruned == 0 || rowsPruned == 0 {
+	if pruned == 0 || rowsPruned == 0 && !testing.Short() { // few seeds have row groups of several pages
 		t.Errorf("%d row groups were pruned, and %d rows of others", pruned, rowsPruned)
 	}
 }
