@@ -579,7 +579,9 @@ func (w *written) less(rng *rand.Rand, columns []*schema.Column) *written {
 		return &less
 	}
 	leaf := []*statistic{&s.least, &s.greatest, &s.nulls}[rng.IntN(3)]
-	if leaf.text == "" {
+	// At a point an expression is evaluated, for which a value may be too doubtful (cast(d AS string) of 3.4e38) although
+	// rules for ranges know enough.
+	if leaf.text == "" || leaf != &s.nulls && s.least.text == s.greatest.text {
 		return &less
 	}
 	kept := leaf.value
@@ -592,10 +594,7 @@ func (w *written) less(rng *rand.Rand, columns []*schema.Column) *written {
 	case 2, 3:
 		values := writtenPools[c].values
 		v := values[rng.IntN(len(values))]
-		// At a point an expression is evaluated, which a value may be too doubtful for (cast(d AS string) of 3.4e38) although
-		// rules for ranges know enough.
-		point := w.columns[i].least.text == w.columns[i].greatest.text
-		if point || kept.Null || leaf == &s.nulls || math.IsNaN(v.F) || math.IsNaN(kept.F) || c.Type.Collation != "" {
+		if kept.Null || leaf == &s.nulls || math.IsNaN(v.F) || math.IsNaN(kept.F) || c.Type.Collation != "" {
 			break
 		}
 		if order := v.Compare(kept); leaf == &s.least && order < 0 || leaf == &s.greatest && order > 0 {
