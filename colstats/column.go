@@ -277,15 +277,16 @@ func (c *column) setText(row int, s side, value []byte) {
 //
 // Writers cut a maximum after a number of characters and append a tie-breaker that sorts after whatever was cut. Older
 // versions of Spark appended U+FFFD and compared in UTF-16, in which every character beyond U+FFFF sorts before it; and
-// where the cut went through such a character, half of it, they wrote a question mark. So a maximum that is long enough
-// and ends in U+FFFD says no more than that the values start like it, or come before.
+// where the cut went through such a character, half of it, they wrote a question mark. They kept characters from U+FFFD on
+// behind the cut, up to the first that is less. So a maximum that is long enough and ends in U+FFFD says no more than that
+// the values start like what is before all of these, or come before.
 func raisedMax(value []byte, prefix int) (stem []byte, tail string) {
 	const tieBreaker = "\uFFFD"
 	if len(value) <= prefix || value[len(value)-1] != tieBreaker[2] || !bytes.HasSuffix(value, []byte(tieBreaker)) || utf16Len(value) <= prefix {
 		return value, ""
 	}
-	for bytes.HasSuffix(value, []byte(tieBreaker)) {
-		value = value[:len(value)-len(tieBreaker)]
+	for n := len(value) - len(tieBreaker); n >= 0 && value[n] == tieBreaker[0] && value[n+1] == tieBreaker[1] && value[n+2] >= tieBreaker[2]; n -= len(tieBreaker) {
+		value = value[:n]
 	}
 	return bytes.TrimSuffix(value, []byte("?")), MaxString
 }

@@ -222,6 +222,7 @@ func TestBounds(t *testing.T) {
 		{"a cut minimum and a raised maximum", "string", quote(prefix32), quote(prefix32 + "\U0010FFFF"), "[" + prefix32 + ", " + prefix32 + "\U0010FFFF]"},
 		{"an ASCII tie-breaker", "string", quote(prefix32), quote(prefix32 + `\u007f`), "[" + prefix32 + ", " + prefix32 + "\x7f]"},
 		{"an old tie-breaker bounds the prefix only", "string", quote(prefix32), quote(prefix32 + "\uFFFD"), "[" + prefix32 + `, ` + prefix32 + `\xff]`},
+		{"an old tie-breaker behind greater characters", "string", quote(prefix32), quote(prefix32 + "\uFFFF\uFFFE\uFFFD"), "[" + prefix32 + `, ` + prefix32 + `\xff]`},
 		{"old tie-breakers in a row", "string", quote(prefix32), quote(prefix32 + "\uFFFD\uFFFD"), "[" + prefix32 + `, ` + prefix32 + `\xff]`},
 		{"a character cut in half before it", "string", quote("a"), quote(prefix31 + "?\uFFFD"), "[a, " + prefix31 + `\xff]`},
 		{"U+FFFD at the end of a short maximum is a character", "string", quote("a"), quote(prefix31 + "\uFFFD"), "[a, " + prefix31 + "\uFFFD]"},

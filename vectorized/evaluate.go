@@ -198,8 +198,8 @@ func (ev *evaluator) try(n *node, args []span) (span, bool) {
 			ev.row.values[i] = values[i][at[i]]
 		}
 		v, ok := ev.step(n)
-		if !ok {
-			return anything(n.typ()), true
+		if !ok { // a value that is too doubtful, such as the text of 3.4e38, is still NULL only where the rules for ranges say so
+			return n.unknown(args), true
 		}
 		p := pointSpan(v)
 		result.union(&p)

@@ -452,7 +452,7 @@ func (w *written) statistics(rng *rand.Rand, c *schema.Column) (s columnStatisti
 	switch {
 	case found:
 		s.least, s.greatest = w.bound(c, least, false, old), w.bound(c, greatest, true, old)
-		if c.Type.Kind == schema.String { // cut first, compared then
+		if c.Type.Kind == schema.String && w.arrow { // cut by row group, compared then; Spark compares first
 			for _, row := range w.rows {
 				if v := row[c]; !v.Null {
 					if cut := w.cut(v.S, true); cut > s.greatest.value.S {
@@ -597,7 +597,9 @@ func (w *written) less(rng *rand.Rand, columns []*schema.Column) *written {
 		if kept.Null || leaf == &s.nulls || math.IsNaN(v.F) || math.IsNaN(kept.F) || c.Type.Collation != "" {
 			break
 		}
-		if order := v.Compare(kept); leaf == &s.least && order < 0 || leaf == &s.greatest && order > 0 {
+		// A cut maximum may be less than a value: it means more than it is.
+		passed := slices.ContainsFunc(w.rows, func(r testRow) bool { return !r[c].Null && r[c].Compare(v) > 0 })
+		if order := v.Compare(kept); leaf == &s.least && order < 0 || leaf == &s.greatest && order > 0 && !passed {
 			*leaf = w.bound(c, v, leaf == &s.greatest, false)
 		}
 	}

@@ -126,7 +126,8 @@ func checkWritten(t *rapid.T, group []string) (counts [All + 1]int) {
 	dull := textBatch(t, p, columns, less)
 	defer dull.Release()
 	for i, v := range verdicts(t, p, dull) {
-		if v != Some && v != got[i] && len(files[i].rows) > 0 { // without rows all is None, too
+		// All can be found by one rule and missed by another, which nobody's commit depends on. Without rows all is None, too.
+		if v == None && got[i] != None && len(files[i].rows) > 0 {
 			t.Fatalf("%v, but %v for less knowledge\n%s\n%s", got[i], v, files[i].describe(columns), less[i].describe(columns))
 		}
 	}
@@ -138,7 +139,7 @@ func checkWritten(t *rapid.T, group []string) (counts [All + 1]int) {
 	defer wider.Release()
 	for i, v := range verdicts(t, q, wider) {
 		// A file without rows is told by the bounds that it lacks, which another read may be the first to ask for.
-		if len(files[i].rows) > 0 && (got[i] != None && v == None || got[i] == All && v != All) {
+		if len(files[i].rows) > 0 && got[i] != None && v == None {
 			t.Fatalf("%v, but %v with %s as well\n%s", got[i], v, more[len(more)-1].SQL, files[i].describe(columns))
 		}
 	}
