@@ -85,6 +85,7 @@ func run(args []string) error {
 	rounds := flags.Int("rounds", 9, "how often each step is run by each contestant")
 	only := flags.String("step", "", "run only the steps whose names match this regular expression")
 	python := flags.String("python", ".venv/bin/python", "the Python that setup.sh made")
+	markdown := flags.Bool("markdown", false, "print the table for a document")
 	flags.IntVar(&s.Adds, "adds", 1_000_000, "adds of the table with a checkpoint")
 	flags.IntVar(&s.Large, "large", 10_000_000, "adds of the large table")
 	flags.IntVar(&s.Commit, "commit", 100_000, "adds of the one commit")
@@ -124,7 +125,11 @@ func run(args []string) error {
 		}
 		st.report(t, s, list)
 	}
-	t.Render()
+	if *markdown {
+		t.RenderMarkdown()
+	} else {
+		t.Render()
+	}
 	return removeAppends(*dir)
 }
 
