@@ -3,8 +3,15 @@ package cloud
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
 
+	"github.com/deltaskip/deltaskip/deltalog"
 	"github.com/deltaskip/deltaskip/logstore"
 	"github.com/deltaskip/deltaskip/logstore/storetest"
 )
@@ -69,4 +76,48 @@ func TestLocalFolder(t *testing.T) {
 	if err := store.PutIfAbsent(context.Background(), "a", nil); err != nil {
 		t.Error(err)
 	}
+}
+
+// The command opens what Open opens.
+func TestCommandOpensURLs(t *testing.T) {
+	eachServer(t, func(t *testing.T, s *server) {
+		base := s.start(t)
+		folder := fmt.Sprintf("tables/%d/t", folders.Add(1))
+		store := s.at(t, base, folder)
+		if err := store.PutIfAbsent(t.Context(), deltalog.CommitName(0), createTable()); err != nil {
+			t.Fatal(err)
+		}
+		add := `{"add":{"path":"a.parquet","partitionValues":{},"size":1,"modificationTime":0,"dataChange":true,"stats":"{\"numRecords\":1,\"minValues\":{\"id\":%d},\"maxValues\":{\"id\":%d},\"nullCount\":{\"id\":0}}"}}`
+		if err := store.PutIfAbsent(t.Context(), deltalog.CommitName(1), fmt.Appendf(nil, add+"\n"+strings.Replace(add, "a.parquet", "b.parquet", 1), 1, 1, 7, 9)); err != nil {
+			t.Fatal(err)
+		}
+		run := exec.Command(buildCommand(t), "files", s.table(base, folder), "--where", "id = 8", "--count", "--format", "json")
+		out, err := run.CombinedOutput()
+		if want := `{"version":1,"total":2,"count":1}`; err != nil || strings.TrimSpace(string(out)) != want {
+			t.Errorf("%v, %s, want %s", err, out, want)
+		}
+	})
+}
+
+var built struct {
+	once sync.Once
+	name string
+	err  error
+}
+
+func buildCommand(t *testing.T) string {
+	built.once.Do(func() {
+		dir, err := os.MkdirTemp("", "")
+		built.name, built.err = filepath.Join(dir, "deltaskip"), err
+		if err == nil {
+			var out []byte
+			if out, err = exec.Command("go", "build", "-o", built.name, "./cmd/deltaskip").CombinedOutput(); err != nil {
+				built.err = fmt.Errorf("%w: %s", err, out)
+			}
+		}
+	})
+	if built.err != nil {
+		t.Fatal(built.err)
+	}
+	return built.name
 }

@@ -37,9 +37,9 @@ type objects struct {
 	prefix string // of keys, with a slash at its end or empty
 }
 
-// relative is an entry with its name from the table's root.
+// relative is an entry with its name from the table's root, and in one zone, so that entries compare.
 func (s *objects) relative(e logstore.Entry) logstore.Entry {
-	e.Name = strings.TrimPrefix(e.Name, s.prefix)
+	e.Name, e.ModTime = strings.TrimPrefix(e.Name, s.prefix), e.ModTime.UTC()
 	return e
 }
 

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bufio"
@@ -20,7 +20,7 @@ import (
 func deltaskip(t testing.TB, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	code = run(context.Background(), args, &out, &errs)
+	code = run(context.Background(), OpenLocal, args, &out, &errs)
 	return out.String(), errs.String(), code
 }
 

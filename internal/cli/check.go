@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bufio"
@@ -105,7 +105,7 @@ func (a *app) check(ctx context.Context, dir string, f checkFlags) error {
 	if err != nil {
 		return err
 	}
-	store, log, err := openLog(dir)
+	store, log, err := a.openLog(ctx, dir)
 	if err != nil {
 		return err
 	}

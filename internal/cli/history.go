@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bufio"
@@ -68,7 +68,7 @@ func (a *app) history(ctx context.Context, dir string, f historyFlags) error {
 	if err != nil {
 		return err
 	}
-	store, log, err := openLog(dir)
+	store, log, err := a.openLog(ctx, dir)
 	if err != nil {
 		return err
 	}

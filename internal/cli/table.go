@@ -1,9 +1,11 @@
-package main
+package cli
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -49,17 +51,38 @@ func (m *moment) options(zone *time.Location) (at deltalog.SnapshotOptions, err 
 // A table is an open table at one version.
 type table struct {
 	dir      string
-	store    *logstore.Local
+	store    Store
 	log      *deltalog.Log
 	snapshot *deltalog.Snapshot
 	zone     *time.Location
 }
 
-// openLog opens the log of the table in folder dir. The caller closes the store.
-func openLog(dir string) (*logstore.Local, *deltalog.Log, error) {
+// A Store is the store of an open table.
+type Store interface {
+	logstore.Store
+	io.Closer
+}
+
+// OpenStore opens the store of a table, as the command line names it. The caller closes the store.
+type OpenStore func(ctx context.Context, table string) (Store, error)
+
+// OpenLocal opens the folder of a table.
+func OpenLocal(_ context.Context, dir string) (Store, error) {
+	if strings.Contains(dir, "://") {
+		return nil, usagef("this command opens folders; the one of module github.com/deltaskip/deltaskip/cloud opens URLs")
+	}
 	store, err := logstore.OpenLocal(dir)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s is not a table: %w", dir, err)
+		return nil, err
+	}
+	return store, nil
+}
+
+// openLog opens the log of a table. The caller closes the store.
+func (a *app) openLog(ctx context.Context, name string) (Store, *deltalog.Log, error) {
+	store, err := a.open(ctx, name)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s is not a table: %w", name, err)
 	}
 	return store, deltalog.Open(store, deltalog.Options{}), nil
 }
@@ -74,7 +97,7 @@ func (a *app) openTable(ctx context.Context, dir string, m moment) (_ *table, er
 	if err != nil {
 		return nil, err
 	}
-	store, log, err := openLog(dir)
+	store, log, err := a.openLog(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
