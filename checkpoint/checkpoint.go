@@ -209,17 +209,16 @@ func (c *Checkpoint) groupLines(
 			r.close()
 		}
 	}()
-	for _, kind := range kinds {
+	in, err := p.kindsIn(group, kinds)
+	if err != nil || len(in) == 0 {
+		return err == nil, err
+	}
+	for _, kind := range in {
 		r, err := c.newRowReader(p, group, kind)
 		if err != nil {
 			return false, err
 		}
-		if r != nil {
-			readers = append(readers, r)
-		}
-	}
-	if len(readers) == 0 {
-		return true, nil
+		readers = append(readers, r)
 	}
 	for row := range p.GroupRows(group) {
 		if row%(1<<12) == 0 && ctx.Err() != nil {

@@ -84,24 +84,41 @@ func (l *lane) cursor(n *leaf.Node) *cursor {
 	return nil
 }
 
-// newRowReader opens the columns of one kind of action. It returns nil when the row group holds none of it.
-func (c *Checkpoint) newRowReader(p *part, group int, kind string) (*rowReader, error) {
-	root := p.Root.Child(kind)
-	if root == nil {
+// kindsIn returns those of some kinds of actions that a row group holds, as far as its footer tells.
+func (p *part) kindsIn(group int, kinds []string) (in []string, err error) {
+	var there []string
+	var keys []*leaf.Node
+	for _, kind := range kinds {
+		root := p.Root.Child(kind)
+		if root == nil {
+			continue
+		}
+		key := root.Child(keyLeaves[kind])
+		if root.Leaf >= 0 || root.Repeated || !key.FlatLeaf() {
+			return nil, p.fail(group, root, corrupt("it is not what the protocol calls %s", kind))
+		}
+		there, keys = append(there, kind), append(keys, key)
+	}
+	if len(keys) == 0 {
 		return nil, nil
 	}
-	key := root.Child(keyLeaves[kind])
-	if root.Leaf >= 0 || root.Repeated || !key.FlatLeaf() {
-		return nil, p.fail(group, root, corrupt("it is not what the protocol calls %s", kind))
-	}
-	chunks, err := p.Chunks(group, key)
+	chunks, err := p.Chunks(group, keys...)
 	if err != nil {
-		return nil, p.fail(group, key, err)
+		return nil, p.fail(group, nil, err)
 	}
-	if chunks[0].Nulls == chunks[0].Entries {
-		return nil, nil
+	for i, chunk := range chunks {
+		if chunk.Nulls != chunk.Entries {
+			in = append(in, there[i])
+		}
 	}
-	r := &rowReader{}
+	return in, nil
+}
+
+// newRowReader opens the columns of a kind of action that the row group holds.
+func (c *Checkpoint) newRowReader(p *part, group int, kind string) (r *rowReader, err error) {
+	root := p.Root.Child(kind)
+	key := root.Child(keyLeaves[kind])
+	r = &rowReader{}
 	if parsed := root.Child("stats_parsed"); kind == "add" && parsed != nil && parsed.Leaf < 0 && parsed.Rep == 0 {
 		r.stats = &lane{}
 		r.stats.root = r.stats.emitter(parsed, nil)

@@ -52,7 +52,7 @@ type Report struct {
 
 const (
 	// Pieces begin small, so that the first answer comes soon, and grow, so that what they share is read once.
-	firstPiece = 4 << 10
+	firstPiece = 1 << 10
 	pieceGrows = 4
 	lastPiece  = 4 * colstats.MaxBatchLen
 
@@ -103,7 +103,7 @@ func (c *Checkpoint) Batches(ctx context.Context, s Scan) iter.Seq2[*colstats.Ba
 		return chunk, err
 	}
 	return func(yield func(*colstats.Batch, error) bool) {
-		for chunk, err := range ordered.Map(ctx, c.o.Workers, source, read, chunk.release) {
+		for chunk, err := range firstAlone(ctx, c.o.Workers, source, read) {
 			if err != nil {
 				if ctx.Err() != nil {
 					err = fmt.Errorf("checkpoint: %w", ctx.Err())
@@ -127,6 +127,39 @@ func (c *Checkpoint) Batches(ctx context.Context, s Scan) iter.Seq2[*colstats.Ba
 					}
 					return
 				}
+			}
+		}
+	}
+}
+
+// firstAlone is [ordered.Map] of pieces, of which the first is read before any other is begun: whoever wants no more than that
+// need not wait until others are given up.
+func firstAlone(
+	ctx context.Context, workers int, source func(context.Context) iter.Seq2[piece, error], read func(context.Context, piece) (chunk, error),
+) iter.Seq2[chunk, error] {
+	return func(yield func(chunk, error) bool) {
+		next, stop := iter.Pull2(source(ctx))
+		defer stop()
+		p, err, ok := next()
+		if !ok {
+			return
+		}
+		var first chunk
+		if err == nil {
+			first, err = read(ctx, p)
+		}
+		if !yield(first, err) || err != nil {
+			return
+		}
+		rest := func(context.Context) iter.Seq2[piece, error] {
+			return func(yield func(piece, error) bool) {
+				for p, err, ok := next(); ok && yield(p, err); p, err, ok = next() {
+				}
+			}
+		}
+		for chunk, err := range ordered.Map(ctx, workers, rest, read, chunk.release) {
+			if !yield(chunk, err) {
+				return
 			}
 		}
 	}

@@ -289,12 +289,16 @@ func (f *File) Chunks(group int, leaves ...*Node) ([]Chunk, error) {
 			w.skip(wireStruct, 0)
 			continue
 		}
+		delete(at, i)
 		c, err := f.chunk(w, group, f.Leaves[i])
 		if err != nil {
 			return nil, &ChunkError{f.Leaves[i], err}
 		}
 		for _, j := range wanted {
 			chunks[j] = c
+		}
+		if len(at) == 0 { // what comes behind the last one is nobody's business
+			break
 		}
 	}
 	return chunks, w.err
