@@ -127,6 +127,12 @@ func (q *test) within(dst, need, spare []uint64, f *colstats.Facts, lo, hi int) 
 		fill(dst, false)
 		under, over := spare[:len(dst)], spare[chunkWords:][:len(dst)]
 		for i := int(1 - b2u(q.start)); i <= n; i += 2 {
+			if i > 0 && i < n && q.edges.between(under, f.Lower, f.Upper, lo, hi, i) {
+				for w := range dst {
+					dst[w] |= under[w]
+				}
+				continue
+			}
 			copy(under, need)
 			fill(over, false)
 			if i < n {
@@ -164,6 +170,8 @@ type edges interface {
 	len() int
 	few() int                                                      // up to so many edges are faster one by one than by crosses
 	less(dst, need []uint64, bounds arrow.Array, lo, hi, edge int) // dst may be need
+	// between sets the bits of the files whose bounds reach into what lies from edge-1 to edge, if that is faster than by less.
+	between(dst []uint64, lower, upper arrow.Array, lo, hi, edge int) bool
 	crosses(dst []uint64, lower, upper arrow.Array, lo, hi int, start bool)
 	number(dst []uint64, bounds arrow.Array, lo, hi int)
 	lessOther(dst []uint64, a, b arrow.Array, lo, hi int)
@@ -187,6 +195,16 @@ func (fixedEdges[T]) few() int   { return 16 }
 func (e fixedEdges[T]) less(dst, _ []uint64, bounds arrow.Array, lo, hi, edge int) {
 	lessThan(dst, values[T](bounds, lo, hi), e[edge])
 }
+
+func (e fixedEdges[T]) between(dst []uint64, lower, upper arrow.Array, lo, hi, edge int) bool {
+	between(dst, values[T](lower, lo, hi), values[T](upper, lo, hi), e[edge-1], e[edge])
+	return true
+}
+
+func (numberEdges[T]) between([]uint64, arrow.Array, arrow.Array, int, int, int) bool { return false }
+func (decimalEdges) between([]uint64, arrow.Array, arrow.Array, int, int, int) bool   { return false }
+func (stringEdges) between([]uint64, arrow.Array, arrow.Array, int, int, int) bool    { return false }
+func (boolEdges) between([]uint64, arrow.Array, arrow.Array, int, int, int) bool      { return false }
 
 func (e fixedEdges[T]) crosses(dst []uint64, lower, upper arrow.Array, lo, hi int, start bool) {
 	crosses(dst, values[T](lower, lo, hi), values[T](upper, lo, hi), e, start)

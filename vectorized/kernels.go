@@ -38,6 +38,20 @@ func lessThan[T cmp.Ordered](dst []uint64, values []T, lit T) {
 	}
 }
 
+// between sets the bits of the files whose lower bound is less than below and whose upper bound is not less than from. The
+// slices of bounds have one length.
+func between[T cmp.Ordered](dst []uint64, lowers, uppers []T, from, below T) {
+	for w := betweenFast(dst, lowers, uppers, from, below); w < (len(lowers)+63)/64; w++ {
+		los := lowers[w*64 : min(w*64+64, len(lowers))]
+		his := uppers[w*64:][:len(los)]
+		var in uint64
+		for i, lo := range los {
+			in |= (b2u(lo < below) &^ b2u(his[i] < from)) << (i & 63)
+		}
+		dst[w] = in
+	}
+}
+
 // isNumber sets the bits of the values that are not NaN: "less than NaN" in Spark's order.
 func isNumber[T float32 | float64](dst []uint64, values []T) {
 	for w := range (len(values) + 63) / 64 {

@@ -23,6 +23,22 @@ func lessFloat64AVX2(dst *uint64, values *float64, words int, lit float64)
 //go:noescape
 func lessFloat32AVX2(dst *uint64, values *float32, words int, lit float32)
 
+//go:noescape
+func betweenInt64AVX2(dst *uint64, lowers, uppers *int64, words int, from, below int64)
+
+// betweenFast is between for as many whole words as a faster kernel does, and returns their number.
+func betweenFast[T cmp.Ordered](dst []uint64, lowers, uppers []T, from, below T) (words int) {
+	words = len(lowers) / 64
+	los, ok := any(lowers).([]int64)
+	if words == 0 || !hasAVX2 || !ok {
+		return 0
+	}
+	his := any(uppers).([]int64)
+	_, _ = dst[words-1], his[words*64-1]
+	betweenInt64AVX2(&dst[0], &los[0], &his[0], words, any(from).(int64), any(below).(int64))
+	return words
+}
+
 // lessThanFast is lessThan for as many whole words as a faster kernel does, and returns their number.
 func lessThanFast[T cmp.Ordered](dst []uint64, values []T, lit T) (words int) {
 	words = len(values) / 64

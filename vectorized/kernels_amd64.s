@@ -98,3 +98,36 @@ next:
 	JNZ  next
 	VZEROUPPER
 	RET
+
+#define BETWEEN(I) \
+	VPCMPGTQ  (I*32)(SI), Y0, Y1; \
+	VPCMPGTQ  (I*32)(DX), Y2, Y3; \
+	VPANDN    Y1, Y3, Y1; \
+	COLLECT(VMOVMSKPD, I, 4)
+
+// func betweenInt64AVX2(dst *uint64, lowers, uppers *int64, words int, from, below int64)
+//
+// It stores a bit for each lower < below of which the upper is not < from. Both arrays are read side by side, as memory
+// likes it better than one after the other.
+TEXT ·betweenInt64AVX2(SB), NOSPLIT, $0-48
+	MOVQ         dst+0(FP), DI
+	MOVQ         lowers+8(FP), SI
+	MOVQ         uppers+16(FP), DX
+	MOVQ         words+24(FP), CX
+	VPBROADCASTQ from+32(FP), Y2
+	VPBROADCASTQ below+40(FP), Y0
+
+next:
+	XORL BX, BX
+	BETWEEN(0); BETWEEN(1); BETWEEN(2); BETWEEN(3)
+	BETWEEN(4); BETWEEN(5); BETWEEN(6); BETWEEN(7)
+	BETWEEN(8); BETWEEN(9); BETWEEN(10); BETWEEN(11)
+	BETWEEN(12); BETWEEN(13); BETWEEN(14); BETWEEN(15)
+	MOVQ BX, (DI)
+	ADDQ $512, SI
+	ADDQ $512, DX
+	ADDQ $8, DI
+	DECQ CX
+	JNZ  next
+	VZEROUPPER
+	RET

@@ -86,6 +86,14 @@ func (k *harness) check() {
 			}
 		}, func(i int) bool { return colstats.IsSet(need, i-lo) && k.lower[i].Compare(at[edge]) < 0 })
 	}
+	for edge := 1; edge < len(at); edge++ {
+		if dst := make([]uint64, (k.n-lo+63)/64); !e.between(dst, lower, upper, lo, k.n, edge) {
+			break
+		}
+		k.compare("between", lo, func(dst []uint64) { e.between(dst, lower, upper, lo, k.n, edge) }, func(i int) bool {
+			return k.lower[i].Compare(at[edge]) < 0 && k.upper[i].Compare(at[edge-1]) >= 0
+		})
+	}
 	k.compare("lessOther", lo, func(dst []uint64) { e.lessOther(dst, lower, upper, lo, k.n) }, func(i int) bool { return k.lower[i].Compare(k.upper[i]) < 0 })
 	k.compare("lessOther", lo, func(dst []uint64) { e.lessOther(dst, upper, lower, lo, k.n) }, func(i int) bool { return k.upper[i].Compare(k.lower[i]) < 0 })
 	k.compare("number", lo, func(dst []uint64) { e.number(dst, lower, lo, k.n) }, func(i int) bool { return !math.IsNaN(k.lower[i].F) })
