@@ -19,8 +19,9 @@ import (
 
 var (
 	committers = flag.Int("committers", 8, "how many committers race in TestCommittersBehindFaults")
-	lasting    = flag.Duration("lasting", 2*time.Second, "how long they do")
+	lasting    = flag.Duration("lasting", time.Second, "how long they do")
 	seed       = flag.Uint64("seed", 1, "of the faults")
+	share      = flag.Float64("faults", 0.05, "the share of requests that meet one in TestCommittersBehindFaults")
 )
 
 // Whatever befalls the requests of committers that race for one table: what was acknowledged is in the log exactly once, at the
@@ -29,7 +30,7 @@ func TestCommittersBehindFaults(t *testing.T) {
 	eachServer(t, func(t *testing.T, s *server) {
 		direct := s.start(t)
 		folder := fmt.Sprintf("tables/%d/t", folders.Add(1))
-		p, base := behind(t, direct, *seed, 0.1, late, lostBefore, lostAfter, unavailable, throttled, failedAfter, truncated, duplicated)
+		p, base := behind(t, direct, *seed, *share, late, lostBefore, lostAfter, unavailable, throttled, failedAfter, truncated, duplicated)
 		ctx := context.Background()
 		plain := s.at(t, direct, folder)
 		if err := plain.PutIfAbsent(ctx, deltalog.CommitName(0), createTable()); err != nil {

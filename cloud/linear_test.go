@@ -69,8 +69,8 @@ var names = porcupine.Model{
 func TestHistoriesAreLinearizable(t *testing.T) {
 	eachServer(t, func(t *testing.T, s *server) {
 		direct := s.start(t)
-		for round := range uint64(3) {
-			_, base := behind(t, direct, *seed+round, 0.2, late, lostBefore, lostAfter, unavailable, throttled, failedAfter, truncated)
+		for round := range uint64(2) {
+			_, base := behind(t, direct, *seed+round, 0.1, late, lostBefore, lostAfter, unavailable, throttled, failedAfter, truncated)
 			store := s.open(t, base)
 			var (
 				mu      sync.Mutex
@@ -81,7 +81,7 @@ func TestHistoriesAreLinearizable(t *testing.T) {
 			for client := range 6 {
 				group.Go(func() {
 					r := rand.New(rand.NewPCG(*seed+round, uint64(client)))
-					for i := range 15 {
+					for i := range 10 {
 						in := operation{name: fmt.Sprintf("d/%d", r.IntN(3))}
 						if r.IntN(2) == 0 {
 							in.value = fmt.Sprintf("%d by %d", i, client)
