@@ -211,7 +211,7 @@ func (r *run) leaf(n *planNode, bits, todo, keep []uint64) {
 		case planStep:
 			n.test.run(bits[from:to], keep[from:to], r.spare[:], r.facts[n.column], lo, hi)
 		case planPair:
-			r.pair(n, bits[from:to], todo[from:to], lo, hi)
+			r.pair(n, bits[from:to], keep[from:to], lo, hi)
 		default:
 			r.scalar(n, bits[from:to], todo[from:to], lo)
 		}
@@ -396,8 +396,8 @@ func (r *partitionRow) Value(c *schema.Column) predicate.Value {
 }
 
 // pair answers a comparison of two columns: by bounds where both have them, by the scalar evaluator where NaN may hide
-// behind them.
-func (r *run) pair(n *planNode, dst, todo []uint64, lo, hi int) {
+// behind them. It does whole words, of which those files are answered right that need has.
+func (r *run) pair(n *planNode, dst, need []uint64, lo, hi int) {
 	a, b := r.facts[n.expr.args[0].column], r.facts[n.expr.args[1].column]
 	aBounded, bBounded := boundedOf(a), boundedOf(b)
 	bounded := aBounded != nil && bBounded != nil
@@ -417,7 +417,7 @@ func (r *run) pair(n *planNode, dst, todo []uint64, lo, hi int) {
 		}
 		dst[w] |= ^both
 		dst[w] &^= word(a.AllNull, w) | word(b.AllNull, w)
-		if doubt := todo[w] & both & (word(a.MayNaN, w) | word(b.MayNaN, w)); doubt != 0 {
+		if doubt := need[w] & both & (word(a.MayNaN, w) | word(b.MayNaN, w)); doubt != 0 {
 			r.spare[0] = doubt
 			r.scalar(n, dst[w:w+1], r.spare[:1], lo+w*64)
 		}
