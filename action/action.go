@@ -80,15 +80,15 @@ func (a *Add) Key() Key { return Key{Path: a.Path, DV: a.DeletionVector.UniqueID
 // Key returns the identity of the file.
 func (r *Remove) Key() Key { return Key{Path: r.Path, DV: r.DeletionVector.UniqueID()} }
 
-// A DeletionVector describes where the set of a file's deleted rows is stored. Source: Delta protocol, "Deletion Vector
-// Descriptor Schema".
+// A DeletionVector describes where the set of a file's deleted rows is stored. It marshals as the protocol spells it, without
+// Fields. Source: Delta protocol, "Deletion Vector Descriptor Schema".
 type DeletionVector struct {
-	StorageType    string // "u": relative path from a UUID, "p": absolute path, "i": inline
-	PathOrInlineDV string // by StorageType: an optional prefix and the Base85 of a UUID, a URI, the Base85 of the vector
-	Offset         *int32 // bytes into the file; absent for inline vectors
-	SizeInBytes    int32  // of the vector, before Base85 where it is inline
-	Cardinality    int64  // rows deleted
-	Fields         []Field
+	StorageType    string  `json:"storageType"`      // "u": relative path from a UUID, "p": absolute path, "i": inline
+	PathOrInlineDV string  `json:"pathOrInlineDv"`   // by StorageType: an optional prefix and the Base85 of a UUID, a URI, the Base85 of the vector
+	Offset         *int32  `json:"offset,omitempty"` // bytes into the file; absent for inline vectors
+	SizeInBytes    int32   `json:"sizeInBytes"`      // of the vector, before Base85 where it is inline
+	Cardinality    int64   `json:"cardinality"`      // rows deleted
+	Fields         []Field `json:"-"`
 }
 
 // UniqueID returns the identity of the vector's contents that the protocol defines ("Derived Fields"), and the empty string

@@ -37,7 +37,7 @@ type candidate struct {
 	packed  []deletionvector.PackedFile
 	stale   bool
 	// compacted is what became of rows in a transaction that is a compaction and says so; nil in any other.
-	compacted *ownCompaction
+	compacted *compactionRecord
 	unseen    map[string]bool // files with rows that the transaction neither saw nor had to, by canonical path
 
 	compiled *probe           // of the reads, bound to bound

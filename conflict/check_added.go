@@ -86,16 +86,19 @@ func (c *Checker) byStatistics(ctx context.Context, w *winner, p *probe, settled
 		return nil, s, p.failure
 	}
 	kept, s, err = c.kept(ctx, w, p.stats, settled, c.o.Mode == Exact)
-	if !p.partitioned { // a constant counts as a partition predicate, but mode Off would not have looked
-		asStats := func(s *vectorized.Stats) {
-			s.SkippedByStats, s.SkippedByPartition = s.SkippedByStats+s.SkippedByPartition, 0
-		}
-		asStats(&s)
-		for i := range kept {
-			asStats(&kept[i].upTo)
-		}
+	for i := range kept {
+		kept[i].upTo = p.counted(kept[i].upTo)
 	}
-	return kept, s, err
+	return kept, p.counted(s), err
+}
+
+// counted makes counts those of a table: a constant counts as a partition predicate, but without partitions mode Off would not
+// have looked.
+func (p *probe) counted(s vectorized.Stats) vectorized.Stats {
+	if !p.partitioned {
+		s.SkippedByStats, s.SkippedByPartition = s.SkippedByStats+s.SkippedByPartition, 0
+	}
+	return s
 }
 
 // kept returns the files that a question keeps, in log order, without those that are settled: all, or the first.

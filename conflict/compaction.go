@@ -24,48 +24,9 @@ type CompactedFile struct {
 
 // A CompactionSource is a file that a compaction read and removes.
 type CompactionSource struct {
-	Path           string                 `json:"path"` // as its remove spells it
-	DeletionVector *action.DeletionVector `json:"-"`    // that was read: its rows were left out; nil for none
+	Path           string                 `json:"path"`                     // as its remove spells it
+	DeletionVector *action.DeletionVector `json:"deletionVector,omitempty"` // that was read: its rows were left out; nil for none
 	NumRecords     int64                  `json:"numRecords"`
-}
-
-// A sourceJSON is how a source is recorded: with the descriptor of its vector as the protocol has it.
-type sourceJSON struct {
-	Path           string          `json:"path"`
-	NumRecords     int64           `json:"numRecords"`
-	DeletionVector *descriptorJSON `json:"deletionVector,omitempty"`
-}
-
-type descriptorJSON struct {
-	StorageType    string `json:"storageType"`
-	PathOrInlineDV string `json:"pathOrInlineDv"`
-	Offset         *int32 `json:"offset,omitempty"`
-	SizeInBytes    int32  `json:"sizeInBytes"`
-	Cardinality    int64  `json:"cardinality"`
-}
-
-// MarshalJSON writes a source as commitInfo records it.
-func (s CompactionSource) MarshalJSON() ([]byte, error) {
-	out := sourceJSON{Path: s.Path, NumRecords: s.NumRecords}
-	if d := s.DeletionVector; d != nil {
-		out.DeletionVector = &descriptorJSON{d.StorageType, d.PathOrInlineDV, d.Offset, d.SizeInBytes, d.Cardinality}
-	}
-	return json.Marshal(out)
-}
-
-// UnmarshalJSON reads what MarshalJSON wrote.
-func (s *CompactionSource) UnmarshalJSON(data []byte) error {
-	var in sourceJSON
-	if err := json.Unmarshal(data, &in); err != nil {
-		return err
-	}
-	*s = CompactionSource{Path: in.Path, NumRecords: in.NumRecords}
-	if d := in.DeletionVector; d != nil {
-		s.DeletionVector = &action.DeletionVector{
-			StorageType: d.StorageType, PathOrInlineDV: d.PathOrInlineDV, Offset: d.Offset, SizeInBytes: d.SizeInBytes, Cardinality: d.Cardinality,
-		}
-	}
-	return nil
 }
 
 // RecordCompaction writes into a compaction's commitInfo which rows each added file holds, so that it and transactions that
@@ -73,7 +34,7 @@ func (s *CompactionSource) UnmarshalJSON(data []byte) error {
 //
 // The record is the member "deltaskip.compaction" of commitInfo:
 //
-//	{"files":[{"path":"new","sources":[{"path":"old","numRecords":10,"deletionVector":{…}}, …]}]}
+//	{"files":[{"path":"new","sources":[{"path":"old","deletionVector":{…},"numRecords":10}, …]}]}
 func RecordCompaction(info *action.CommitInfo, files []CompactedFile) {
 	data, _ := json.Marshal(struct { // strings and numbers marshal
 		Files []CompactedFile `json:"files"`
@@ -111,6 +72,32 @@ type group struct {
 	CompactedFile
 	sources []deletionvector.Source // nil before they are read
 	rows    int64                   // that went into the file
+}
+
+// A compactionRecord is what [CompactionOf] reads, by path.
+type compactionRecord struct {
+	groups map[string]*group // by canonical path of the file added
+	order  []string          // these paths as recorded
+	from   map[string]sourceOf
+}
+
+// A sourceOf is the place of a source in a record.
+type sourceOf struct {
+	g      *group
+	target string // canonical path of the file added
+	index  int    // in g.Sources
+}
+
+func newCompactionRecord(files []CompactedFile) *compactionRecord {
+	r := &compactionRecord{groups: map[string]*group{}, from: map[string]sourceOf{}}
+	for _, f := range files {
+		g, target := &group{CompactedFile: f}, action.CanonicalPath(f.Path)
+		r.groups[target], r.order = g, append(r.order, target)
+		for i, s := range f.Sources {
+			r.from[action.CanonicalPath(s.Path)] = sourceOf{g, target, i}
+		}
+	}
+	return r
 }
 
 // load reads the vectors of a group's sources, and makes sure that their live rows are as many as the file has.
@@ -191,19 +178,7 @@ func (c *Checker) planMoves(ctx context.Context, t *candidate, w *winner, f *cha
 		}
 		return nil, path, errors.Join(errNoRecord, err)
 	}
-	from := map[string]struct {
-		g     *group
-		index int
-	}{}
-	for _, file := range files {
-		g := &group{CompactedFile: file}
-		for i, source := range file.Sources {
-			from[action.CanonicalPath(source.Path)] = struct {
-				g     *group
-				index int
-			}{g, i}
-		}
-	}
+	record := newCompactionRecord(files)
 	plan = moves{}
 	source := map[string]*action.Remove{} // one of them, by target
 	for _, removed := range w.Removes {
@@ -215,12 +190,9 @@ func (c *Checker) planMoves(ctx context.Context, t *candidate, w *winner, f *cha
 			}
 			continue
 		}
-		place, recorded := from[path]
-		if !recorded {
-			return nil, path, errNoRecord
-		}
-		target := action.CanonicalPath(place.g.Path)
-		if f.adds[target].Add == nil {
+		place, recorded := record.from[path]
+		target := place.target
+		if !recorded || f.adds[target].Add == nil {
 			return nil, path, errNoRecord
 		}
 		moved, overlap, err := c.moveOwn(ctx, t, path, mine, removed, place.g, place.index, f.adds[target].Add)
@@ -340,21 +312,9 @@ func (t *candidate) follow(f *changedFiles, plan moves) {
 	}
 }
 
-// An ownCompaction is what a loser that is a compaction records.
-type ownCompaction struct {
-	groups map[string]*group // by canonical path of the file added
-	order  []string          // these paths as recorded
-	from   map[string]sourceOf
-}
-
-type sourceOf struct {
-	group string
-	index int
-}
-
 // newOwnCompaction reads a transaction's record of what it did to rows, nil where it has none. A record that contradicts the
 // actions is an error: once in the log, others would rely on it.
-func newOwnCompaction(t *Transaction) (*ownCompaction, error) {
+func newOwnCompaction(t *Transaction) (*compactionRecord, error) {
 	files, err := CompactionOf(t.CommitInfo)
 	if err != nil || files == nil {
 		return nil, err
@@ -368,22 +328,20 @@ func newOwnCompaction(t *Transaction) (*ownCompaction, error) {
 			removes[action.CanonicalPath(a.Path)] = a
 		}
 	}
-	own := &ownCompaction{groups: map[string]*group{}, from: map[string]sourceOf{}}
+	seen := map[string]bool{}
 	for _, f := range files {
 		path := action.CanonicalPath(f.Path)
-		if a := adds[path]; a == nil || a.DataChange || own.groups[path] != nil {
+		if a := adds[path]; a == nil || a.DataChange || seen[path] {
 			return nil, &TransactionError{Path: f.Path, Reason: "the compaction's record names it as an added file without data change, which it is not, or twice"}
 		}
-		own.groups[path], own.order = &group{CompactedFile: f}, append(own.order, path)
-		for i, s := range f.Sources {
-			source := action.CanonicalPath(s.Path)
-			if r := removes[source]; r == nil || r.DataChange || r.Key().DV != s.DeletionVector.UniqueID() {
+		seen[path] = true
+		for _, s := range f.Sources {
+			if r := removes[action.CanonicalPath(s.Path)]; r == nil || r.DataChange || r.Key().DV != s.DeletionVector.UniqueID() {
 				return nil, &TransactionError{Path: s.Path, Reason: "the compaction's record names it, with its deletion vector, as a removed file without data change, which it is not"}
 			}
-			own.from[source] = sourceOf{path, i}
 		}
 	}
-	return own, nil
+	return newCompactionRecord(files), nil
 }
 
 // A taking is what a winner took out of a source of the loser's compaction.
@@ -409,15 +367,15 @@ func (c *Checker) takeMarks(ctx context.Context, t *candidate, w *winner, f *cha
 		if !ok || own[path].remove == nil {
 			continue
 		}
-		one, err := c.take(ctx, t, w, f, path, own[path], added[source.group])
+		one, err := c.take(ctx, t, w, f, path, own[path], added[source.target])
 		if err == nil {
-			takings[source.group] = append(takings[source.group], one)
+			takings[source.target] = append(takings[source.target], one)
 			continue
 		}
 		if err := s.unsettled(ctx, path, err); err != nil {
 			return err
 		}
-		lost[source.group] = true
+		lost[source.target] = true
 	}
 	vectors := moves{}
 	for target, list := range takings {
@@ -441,7 +399,7 @@ func (c *Checker) takeMarks(ctx context.Context, t *candidate, w *winner, f *cha
 	}
 	partial := c.partial && len(lost) < len(t.compacted.groups)
 	for path := range f.removes {
-		if source, ok := t.compacted.from[path]; ok && own[path].remove != nil && (partial || !lost[source.group]) {
+		if source, ok := t.compacted.from[path]; ok && own[path].remove != nil && (partial || !lost[source.target]) {
 			s.removes[path] = true
 			if again := f.adds[path]; again.Add != nil {
 				s.adds[again.index] = true
@@ -462,7 +420,7 @@ func (c *Checker) takeMarks(ctx context.Context, t *candidate, w *winner, f *cha
 // take finds out what the winner took out of a source, and where that is in the compacted file.
 func (c *Checker) take(ctx context.Context, t *candidate, w *winner, f *changedFiles, path string, mine ownFile, added *action.Add) (one taking, err error) {
 	source := t.compacted.from[path]
-	g := t.compacted.groups[source.group]
+	g := source.g
 	one = taking{path: path, theirs: f.adds[path].Add}
 	switch {
 	case !c.o.Compaction:
@@ -545,27 +503,27 @@ func (t *candidate) leaveOut(lost map[string]bool) {
 			}
 		case *action.Remove:
 			path := action.CanonicalPath(a.Path)
-			if source, ok := t.compacted.from[path]; ok && lost[source.group] {
+			if source, ok := t.compacted.from[path]; ok && lost[source.target] {
 				delete(t.read.removes, path)
 				return nil
 			}
 		}
 		return a
 	})
-	kept := &ownCompaction{groups: map[string]*group{}, from: map[string]sourceOf{}}
 	var files []CompactedFile
 	for _, path := range t.compacted.order {
 		g := t.compacted.groups[path]
-		if lost[path] {
-			for _, s := range g.Sources {
-				delete(t.read.files, action.CanonicalPath(s.Path))
-			}
+		if !lost[path] {
+			files = append(files, g.CompactedFile)
 			continue
 		}
-		kept.groups[path], kept.order, files = g, append(kept.order, path), append(files, g.CompactedFile)
-		for i, s := range g.Sources {
-			kept.from[action.CanonicalPath(s.Path)] = sourceOf{path, i}
+		for _, s := range g.Sources {
+			delete(t.read.files, action.CanonicalPath(s.Path))
 		}
+	}
+	kept := newCompactionRecord(files)
+	for path, g := range kept.groups {
+		*g = *t.compacted.groups[path] // with the vectors that have been read
 	}
 	t.compacted = kept
 	RecordCompaction(t.info, files)

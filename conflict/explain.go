@@ -2,14 +2,12 @@ package conflict
 
 import (
 	"context"
-	"math/bits"
 	"slices"
 
 	"github.com/deltaskip/deltaskip/action"
 	"github.com/deltaskip/deltaskip/colstats"
 	"github.com/deltaskip/deltaskip/deltalog"
 	"github.com/deltaskip/deltaskip/predicate"
-	"github.com/deltaskip/deltaskip/vectorized"
 )
 
 // An Explanation says how far a transaction's reads reach into the files of the winners: the facts behind a [Result], which
@@ -206,73 +204,31 @@ func (r *Reach) listAll(t *candidate, w *winner, why ReachedFile) error {
 // scan asks a question of all of the winner's files.
 func (r *Reach) scan(ctx context.Context, t *candidate, w *winner, p *probe, q *question, o colstats.Options) (err error) {
 	defer recoverTo(&err)
-	if q.loose >= 0 {
-		f := ReachedFile{Read: q.loose, Predicate: p.reads[q.loose], Reason: SkippingFailed}
-		if q == p.stats {
-			f.Reason, f.Ranges, f.Conjunct = p.why(&vectorized.Hit{Read: q.loose}, nil)
-		}
-		return r.listAll(t, w, f)
-	}
-	r.SkippedByPartition, r.SkippedByStats, r.Files = 0, 0, nil
-	batches, err := w.batches(ctx, q, o)
+	kept, s, err := w.survivors(ctx, q, o, nil)
 	if err != nil {
 		return err
 	}
-	partitioned := len(t.read.partitions) > 0
-	var scratch vectorized.Scratch
-	var base int64
-	for _, b := range batches {
-		result, err := q.Eval(b, &scratch)
+	s = p.counted(s)
+	r.SkippedByPartition, r.SkippedByStats, r.Files = s.SkippedByPartition, s.SkippedByStats, nil
+	var batches []*colstats.Batch
+	if q.loose < 0 {
+		if batches, err = w.batches(ctx, q, o); err != nil { // they are there already
+			return err
+		}
+	}
+	for _, k := range kept[:min(len(kept), maxReached)] {
+		a, err := w.Add(int(k.Index))
 		if err != nil {
 			return err
 		}
-		in, may := ones(result.Partition), ones(result.May)
-		if partitioned {
-			r.SkippedByPartition += int64(b.Len()) - in
-			r.SkippedByStats += in - may
-		} else { // a constant counts as a partition predicate, but there are no partitions
-			r.SkippedByStats += int64(b.Len()) - may
+		q.blame(&k.Hit, batches)
+		f := ReachedFile{Path: a.Path, Partition: t.partition(a.PartitionValues), Read: k.Read, Predicate: p.reads[k.Read], Reason: SkippingFailed}
+		if q == p.stats {
+			f.Reason, f.Ranges, f.Conjunct = p.why(&k.Hit, batches)
 		}
-		if err := r.list(t, w, p, q, b, base, result.May); err != nil {
-			return err
-		}
-		base += int64(b.Len())
+		r.Files = append(r.Files, f)
 	}
 	return nil
-}
-
-// list notes the files of a batch that may match, until there are enough of them. base is the place of the batch's first.
-func (r *Reach) list(t *candidate, w *winner, p *probe, q *question, b *colstats.Batch, base int64, may []uint64) error {
-	for word, m := range may {
-		for ; m != 0 && len(r.Files) < maxReached; m &= m - 1 {
-			i := word*64 + bits.TrailingZeros64(m)
-			a, err := w.Add(int(base) + i)
-			if err != nil {
-				return err
-			}
-			f := ReachedFile{Path: a.Path, Partition: t.partition(a.PartitionValues), Reason: SkippingFailed}
-			why, ok, err := q.Why(b, i)
-			if err != nil {
-				return err
-			}
-			if ok {
-				f.Read, f.Predicate = why.Read, p.reads[why.Read]
-			}
-			if q == p.stats {
-				hit := &vectorized.Hit{Path: a.Path, Read: f.Read, Index: int64(i)}
-				f.Reason, f.Ranges, f.Conjunct = p.why(hit, []*colstats.Batch{b})
-			}
-			r.Files = append(r.Files, f)
-		}
-	}
-	return nil
-}
-
-func ones(words []uint64) (n int64) {
-	for _, w := range words {
-		n += int64(bits.OnesCount64(w))
-	}
-	return n
 }
 
 // rearranged reports whether the winner says of everything it did that no data changed, and did something.

@@ -74,12 +74,17 @@ func (c *Checker) loadMarks(ctx context.Context, t *candidate, path string, mine
 }
 
 // writeSkew is the conflict over a row that the winner marked and the loser read.
-func (c *Checker) writeSkew(ctx context.Context, t *candidate, w *winner, removed *action.Remove, theirs *action.Add, m marks) (error, error) {
+func (c *Checker) writeSkew(ctx context.Context, t *candidate, w *winner, removed *action.Remove, theirs *action.Add, m marks) (*Conflict, error) {
 	gone := m.theirs.AndNot(m.base)
 	if gone.Cardinality() == 0 || t.marksAllItReads(t.probe(c)) {
 		return nil, nil
 	}
 	hit, found, err := c.readRow(ctx, t, theirs, m.base, gone)
+	return c.takenRow(ctx, t, w, removed, hit, found, err)
+}
+
+// takenRow is the conflict over a row that the winner took and the loser read, where one was found or looking for it failed.
+func (c *Checker) takenRow(ctx context.Context, t *candidate, w *winner, removed *action.Remove, hit rows.Hit, found bool, err error) (*Conflict, error) {
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()

@@ -170,13 +170,13 @@ func (w *winner) survivors(ctx context.Context, q *question, o colstats.Options,
 			}
 			s.Considered++
 			switch {
-			case r.May[i/64]>>(i%64)&1 != 0:
+			case colstats.IsSet(r.May, i):
 				path, err := b.Path(i)
 				if err != nil {
 					return err
 				}
 				kept = append(kept, survivor{vectorized.Hit{Index: base + int64(i), Path: strings.Clone(path), Read: anyRead}, s})
-			case r.Partition[i/64]>>(i%64)&1 != 0:
+			case colstats.IsSet(r.Partition, i):
 				s.SkippedByStats++
 			default:
 				s.SkippedByPartition++

@@ -19,19 +19,8 @@ func (t *candidate) liftable(path string) bool {
 // clearRemoved looks at the rows that disappeared with the winner's removal of a file that the loser read. It returns nil when
 // none of them is one that the loser read, and else the conflict.
 func (c *Checker) clearRemoved(ctx context.Context, t *candidate, w *winner, f *changedFiles, removed *action.Remove) (*Conflict, error) {
-	path := action.CanonicalPath(removed.Path)
-	hit, found, err := c.disappeared(ctx, t, f, path)
-	switch {
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
-	case err != nil:
-		conflict := t.rowsConflict(w, removed, FileRemoved, "")
-		conflict.Note = err.Error()
-		return conflict, nil
-	case found:
-		return t.rowMatches(c, w, removed, hit), nil
-	}
-	return nil, nil
+	hit, found, err := c.disappeared(ctx, t, f, action.CanonicalPath(removed.Path))
+	return c.takenRow(ctx, t, w, removed, hit, found, err)
 }
 
 // errNotTold says that the loser read a file for a reason that it doesn't tell.

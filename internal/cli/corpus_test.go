@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/deltaskip/deltaskip/action"
 	"github.com/deltaskip/deltaskip/internal/corpus"
 )
 
@@ -224,7 +225,7 @@ func TestGoldenCorpus(t *testing.T) {
 					PartitionValues map[string]*string
 					Size            int64
 					StatsRaw        *string
-					DV              *vectorJSON
+					DV              *action.DeletionVector
 				}
 			}
 			data, err := os.ReadFile(file)

@@ -78,19 +78,19 @@ func (a *app) findAdd(ctx context.Context, t *table, path string) (*action.Add, 
 
 // A dvJSON is the documented form of the answer.
 type dvJSON struct {
-	Version     int64       `json:"version"`
-	Path        string      `json:"path"`
-	NumRecords  *int64      `json:"numRecords"`           // physical rows by the file's statistics; null where they don't say
-	Cardinality int64       `json:"cardinality"`          // deleted rows
-	PastEnd     int64       `json:"pastEnd,omitempty"`    // of these, positions that the file doesn't have
-	Storage     *vectorJSON `json:"storage"`              // null without a vector
-	StoredIn    string      `json:"storedIn,omitempty"`   // the vector's file, from the table's root; empty for one in the log
-	Ranges      [][2]int64  `json:"ranges"`               // of positions, both ends included
-	MoreRanges  int64       `json:"moreRanges,omitempty"` // that are not listed
+	Version     int64                  `json:"version"`
+	Path        string                 `json:"path"`
+	NumRecords  *int64                 `json:"numRecords"`           // physical rows by the file's statistics; null where they don't say
+	Cardinality int64                  `json:"cardinality"`          // deleted rows
+	PastEnd     int64                  `json:"pastEnd,omitempty"`    // of these, positions that the file doesn't have
+	Storage     *action.DeletionVector `json:"storage"`              // null without a vector
+	StoredIn    string                 `json:"storedIn,omitempty"`   // the vector's file, from the table's root; empty for one in the log
+	Ranges      [][2]int64             `json:"ranges"`               // of positions, both ends included
+	MoreRanges  int64                  `json:"moreRanges,omitempty"` // that are not listed
 }
 
 func describeVector(ctx context.Context, t *table, add *action.Add, all bool) (*dvJSON, error) {
-	out := &dvJSON{Version: t.snapshot.Version, Path: add.Path, Storage: newFileJSON(add).DeletionVector, Ranges: [][2]int64{}}
+	out := &dvJSON{Version: t.snapshot.Version, Path: add.Path, Storage: add.DeletionVector, Ranges: [][2]int64{}}
 	var stats struct {
 		NumRecords *int64 `json:"numRecords"`
 	}

@@ -326,8 +326,6 @@ func printConflict(w *bufio.Writer, c *conflict.Conflict) {
 		fact(fmt.Sprintf("read %d", c.Read), c.Predicate)
 	}
 	fact("conjunct", c.Conjunct)
-	fact("rows", c.Rows)
-	fact("note", c.Note)
 	fact("winner", c.Winner.String())
 	fact("isolation", c.Isolation.String())
 	fact("reason", string(c.Reason))

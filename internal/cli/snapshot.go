@@ -64,19 +64,11 @@ a warning; with --validate it is an error.`,
 
 // A fileJSON is what the answer says of a file, spelled as in the log.
 type fileJSON struct {
-	Path            string             `json:"path"`
-	PartitionValues map[string]*string `json:"partitionValues"`
-	Size            int64              `json:"size"`
-	Stats           *string            `json:"stats"`
-	DeletionVector  *vectorJSON        `json:"deletionVector"`
-}
-
-type vectorJSON struct {
-	StorageType    string `json:"storageType"`
-	PathOrInlineDV string `json:"pathOrInlineDv"`
-	Offset         *int32 `json:"offset,omitempty"`
-	SizeInBytes    int32  `json:"sizeInBytes"`
-	Cardinality    int64  `json:"cardinality"`
+	Path            string                 `json:"path"`
+	PartitionValues map[string]*string     `json:"partitionValues"`
+	Size            int64                  `json:"size"`
+	Stats           *string                `json:"stats"`
+	DeletionVector  *action.DeletionVector `json:"deletionVector"`
 }
 
 type snapshotJSON struct {
@@ -104,15 +96,12 @@ func (a *app) printSnapshotJSON(ctx context.Context, s *deltalog.Snapshot) error
 }
 
 func newFileJSON(add *action.Add) fileJSON {
-	f := fileJSON{Path: add.Path, PartitionValues: add.PartitionValues, Size: add.Size}
+	f := fileJSON{Path: add.Path, PartitionValues: add.PartitionValues, Size: add.Size, DeletionVector: add.DeletionVector}
 	if f.PartitionValues == nil {
 		f.PartitionValues = map[string]*string{}
 	}
 	if add.Stats != "" {
 		f.Stats = &add.Stats
-	}
-	if dv := add.DeletionVector; dv != nil {
-		f.DeletionVector = &vectorJSON{dv.StorageType, dv.PathOrInlineDV, dv.Offset, dv.SizeInBytes, dv.Cardinality}
 	}
 	return f
 }
