@@ -158,45 +158,6 @@ type peerAction struct {
 	} `json:"add"`
 }
 
-type peerStats[V, N any] struct {
-	NumRecords *int64 `json:"numRecords"`
-	MinValues  V      `json:"minValues"`
-	MaxValues  V      `json:"maxValues"`
-	NullCount  N      `json:"nullCount"`
-}
-
-type (
-	values2 struct {
-		ID *int64  `json:"id"`
-		TS *string `json:"ts"`
-	}
-	nulls2 struct {
-		ID *int64 `json:"id"`
-		TS *int64 `json:"ts"`
-	}
-	values16 struct {
-		ID        *int64   `json:"id"`
-		TS        *string  `json:"ts"`
-		Day       *string  `json:"day"`
-		User      *string  `json:"user"`
-		Country   *string  `json:"country"`
-		Amount    *float64 `json:"amount"`
-		Price     *float64 `json:"price"`
-		Quantity  *int32   `json:"quantity"`
-		Score     *float32 `json:"score"`
-		Session   *string  `json:"session"`
-		Latitude  *float64 `json:"latitude"`
-		Longitude *float64 `json:"longitude"`
-		Small     *int16   `json:"small"`
-		Tiny      *int8    `json:"tiny"`
-		Local     *string  `json:"local"`
-		Sequence  *int64   `json:"sequence"`
-	}
-	nulls16 struct {
-		ID, TS, Day, User, Country, Amount, Price, Quantity, Score, Session, Latitude, Longitude, Small, Tiny, Local, Sequence *int64
-	}
-)
-
 func BenchmarkActionLinePeers(b *testing.B) {
 	w := newWorkload(b, 1024)
 	peers := []struct {
@@ -205,10 +166,10 @@ func BenchmarkActionLinePeers(b *testing.B) {
 	}{{"goccy", goccy.Unmarshal}, {"encodingjson", json.Unmarshal}}
 	for _, peer := range peers {
 		b.Run(fmt.Sprintf("peer=%s/columns=2", peer.name), func(b *testing.B) {
-			benchmarkPeer[peerStats[values2, nulls2]](b, w, peer.unmarshal)
+			benchmarkPeer[bench.Statistics[bench.Values2, bench.Nulls2]](b, w, peer.unmarshal)
 		})
 		b.Run(fmt.Sprintf("peer=%s/columns=16", peer.name), func(b *testing.B) {
-			benchmarkPeer[peerStats[values16, nulls16]](b, w, peer.unmarshal)
+			benchmarkPeer[bench.Statistics[bench.Values16, bench.Nulls16]](b, w, peer.unmarshal)
 		})
 	}
 }
@@ -240,7 +201,7 @@ func TestPeersReadTheWorkload(t *testing.T) {
 		if a.Add.Stats != string(w.stats[i]) {
 			t.Errorf("statistics %s, want %s", a.Add.Stats, w.stats[i])
 		}
-		var s peerStats[values16, nulls16]
+		var s bench.Statistics[bench.Values16, bench.Nulls16]
 		if err := goccy.Unmarshal(w.stats[i], &s); err != nil {
 			t.Fatal(err)
 		}

@@ -13,6 +13,8 @@ import (
 	"github.com/apache/arrow-go/v18/parquet/pqarrow"
 	goccy "github.com/goccy/go-json"
 	"github.com/valyala/fastjson"
+
+	"github.com/deltaskip/deltaskip/bench"
 )
 
 // goPeers are the libraries of Go, a contestant each.
@@ -29,55 +31,21 @@ var goPeers = map[string]func(dir string, s *settings) map[string]func() (func()
 	"fsync":    floor,
 }
 
-type (
-	addLine struct {
-		Add struct {
-			Path  string `json:"path"`
-			Stats string `json:"stats"`
-		} `json:"add"`
-	}
-	statistics[V, N any] struct {
-		NumRecords int64 `json:"numRecords"`
-		MinValues  V     `json:"minValues"`
-		MaxValues  V     `json:"maxValues"`
-		NullCount  N     `json:"nullCount"`
-	}
-	values2 struct {
-		ID *int64  `json:"id"`
-		TS *string `json:"ts"`
-	}
-	nulls2   struct{ ID, TS *int64 }
-	values16 struct {
-		ID        *int64   `json:"id"`
-		TS        *string  `json:"ts"`
-		Day       *string  `json:"day"`
-		User      *string  `json:"user"`
-		Country   *string  `json:"country"`
-		Amount    *float64 `json:"amount"`
-		Price     *float64 `json:"price"`
-		Quantity  *int32   `json:"quantity"`
-		Score     *float32 `json:"score"`
-		Session   *string  `json:"session"`
-		Latitude  *float64 `json:"latitude"`
-		Longitude *float64 `json:"longitude"`
-		Small     *int16   `json:"small"`
-		Tiny      *int8    `json:"tiny"`
-		Local     *string  `json:"local"`
-		Sequence  *int64   `json:"sequence"`
-	}
-	nulls16 struct {
-		ID, TS, Day, User, Country, Amount, Price, Quantity, Score, Session, Latitude, Longitude, Small, Tiny, Local, Sequence *int64
-	}
-)
+type addLine struct {
+	Add struct {
+		Path  string `json:"path"`
+		Stats string `json:"stats"`
+	} `json:"add"`
+}
 
 // unmarshals decodes action lines, and the statistics in them, into structs: dates and times stay text.
 func unmarshals(dir string, unmarshal func([]byte, any) error) map[string]func() (func() (int64, error), error) {
 	return map[string]func() (func() (int64, error), error){
 		"json 2": func() (func() (int64, error), error) {
-			return decode(dir, unmarshal, func(s *statistics[values2, nulls2]) bool { return s.MinValues.ID != nil })
+			return decode(dir, unmarshal, func(s *bench.Statistics[bench.Values2, bench.Nulls2]) bool { return s.MinValues.ID != nil })
 		},
 		"json 16": func() (func() (int64, error), error) {
-			return decode(dir, unmarshal, func(s *statistics[values16, nulls16]) bool { return s.MinValues.Sequence != nil })
+			return decode(dir, unmarshal, func(s *bench.Statistics[bench.Values16, bench.Nulls16]) bool { return s.MinValues.Sequence != nil })
 		},
 	}
 }

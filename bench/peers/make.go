@@ -1,8 +1,8 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -188,42 +188,30 @@ func (s *settings) writeBounds(dir, name, table string) error {
 		return nil
 	}
 	o := &engine{dir: dir, s: s, threads: 1}
-	store, log, err := o.open(table)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
-	snapshot, err := log.Snapshot(background, deltalog.SnapshotOptions{})
-	if err != nil {
-		return err
-	}
-	defer snapshot.Close()
-	t, err := snapshot.Table()
-	if err != nil {
-		return err
-	}
-	id, err := t.Lookup("id")
-	if err != nil {
-		return err
-	}
-	layout := &colstats.Layout{Table: t, Demands: []colstats.Demand{{Column: id, Bounds: true}}}
 	var buffers [2]bytes.Buffer
-	for b, err := range snapshot.Batches(background, layout, deltalog.BatchOptions{}) {
+	err := o.snapshot(table, func(snapshot *deltalog.Snapshot) error {
+		t, err := snapshot.Table()
 		if err != nil {
 			return err
 		}
-		f := b.Facts(0)
-		for i, a := range []any{f.Lower, f.Upper} {
-			w := bufio.NewWriter(&buffers[i])
-			for _, v := range a.(*array.Int64).Int64Values() {
-				var word [8]byte
-				for j := range word {
-					word[j] = byte(v >> (8 * j))
-				}
-				_, _ = w.Write(word[:]) // a buffer takes everything
-			}
-			_ = w.Flush()
+		id, err := t.Lookup("id")
+		if err != nil {
+			return err
 		}
+		layout := &colstats.Layout{Table: t, Demands: []colstats.Demand{{Column: id, Bounds: true}}}
+		for b, err := range snapshot.Batches(background, layout, deltalog.BatchOptions{}) {
+			if err != nil {
+				return err
+			}
+			f := b.Facts(0)
+			for i, a := range []any{f.Lower, f.Upper} {
+				_ = binary.Write(&buffers[i], binary.LittleEndian, a.(*array.Int64).Int64Values()) // a buffer takes everything
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	return errors.Join(
 		os.WriteFile(filepath.Join(dir, name+".min"), buffers[0].Bytes(), 0o666),

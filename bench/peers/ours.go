@@ -77,6 +77,21 @@ func (o *engine) open(table string) (*logstore.Local, *deltalog.Log, error) {
 	return store, deltalog.Open(store, deltalog.Options{}), nil
 }
 
+// snapshot lends the newest snapshot of a table to f.
+func (o *engine) snapshot(table string, f func(s *deltalog.Snapshot) error) error {
+	store, log, err := o.open(table)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	s, err := log.Snapshot(background, deltalog.SnapshotOptions{})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	return f(s)
+}
+
 // program compiles a predicate for a snapshot's table.
 func (o *engine) program(s *deltalog.Snapshot, sql string) (*vectorized.Program, error) {
 	table, err := s.Table()
@@ -96,27 +111,23 @@ func (o *engine) program(s *deltalog.Snapshot, sql string) (*vectorized.Program,
 
 // kernel evaluates batches that are in memory.
 func (o *engine) kernel(table, sql string) (func() (int64, error), error) {
-	store, log, err := o.open(table)
-	if err != nil {
-		return nil, err
-	}
-	defer store.Close()
-	s, err := log.Snapshot(background, deltalog.SnapshotOptions{})
-	if err != nil {
-		return nil, err
-	}
-	defer s.Close()
-	p, err := o.program(s, sql)
-	if err != nil {
-		return nil, err
-	}
+	var p *vectorized.Program
 	var batches []*colstats.Batch
-	for b, err := range s.Batches(background, p.Layout(), deltalog.BatchOptions{}) {
-		if err != nil {
-			return nil, err
+	err := o.snapshot(table, func(s *deltalog.Snapshot) (err error) {
+		if p, err = o.program(s, sql); err != nil {
+			return err
 		}
-		b.Retain()
-		batches = append(batches, b)
+		for b, err := range s.Batches(background, p.Layout(), deltalog.BatchOptions{}) {
+			if err != nil {
+				return err
+			}
+			b.Retain()
+			batches = append(batches, b)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	runtime.GC()
 	part := func(from int, n *int64, scratch *vectorized.Scratch) error {
@@ -196,73 +207,52 @@ func (o *engine) leaves() (func() (int64, error), error) {
 	}
 	layout := &colstats.Layout{Table: table, Demands: []colstats.Demand{{Column: id, Bounds: true, Nulls: true}}}
 	return func() (n int64, err error) {
-		store, log, err := o.open("struct")
-		if err != nil {
-			return 0, err
-		}
-		defer store.Close()
-		s, err := log.Snapshot(background, deltalog.SnapshotOptions{})
-		if err != nil {
-			return 0, err
-		}
-		defer s.Close()
-		for b, err := range s.Batches(background, layout, deltalog.BatchOptions{}) {
-			if err != nil {
-				return 0, err
+		err = o.snapshot("struct", func(s *deltalog.Snapshot) error {
+			for b, err := range s.Batches(background, layout, deltalog.BatchOptions{}) {
+				if err != nil {
+					return err
+				}
+				n += int64(b.Len())
 			}
-			n += int64(b.Len())
-		}
-		return n, nil
+			return nil
+		})
+		return n, err
 	}, nil
 }
 
 // files opens a table and counts the files that may match.
 func (o *engine) files(table, sql string) (n int64, err error) {
-	store, log, err := o.open(table)
-	if err != nil {
-		return 0, err
-	}
-	defer store.Close()
-	s, err := log.Snapshot(background, deltalog.SnapshotOptions{})
-	if err != nil {
-		return 0, err
-	}
-	defer s.Close()
-	p, err := o.program(s, sql)
-	if err != nil {
-		return 0, err
-	}
-	src := s.Batches(background, p.Layout(), deltalog.BatchOptions{Prune: p.Prune()})
-	_, err = p.Scan(background, src, func(_ *colstats.Batch, _ int64, r vectorized.Result) error {
-		for _, w := range r.May {
-			n += int64(bits.OnesCount64(w))
+	err = o.snapshot(table, func(s *deltalog.Snapshot) error {
+		p, err := o.program(s, sql)
+		if err != nil {
+			return err
 		}
-		return nil
+		src := s.Batches(background, p.Layout(), deltalog.BatchOptions{Prune: p.Prune()})
+		_, err = p.Scan(background, src, func(_ *colstats.Batch, _ int64, r vectorized.Result) error {
+			for _, w := range r.May {
+				n += int64(bits.OnesCount64(w))
+			}
+			return nil
+		})
+		return err
 	})
 	return n, err
 }
 
 // first opens a table and finds the first file that may match.
-func (o *engine) first(table, sql string) (int64, error) {
-	store, log, err := o.open(table)
-	if err != nil {
-		return 0, err
-	}
-	defer store.Close()
-	s, err := log.Snapshot(background, deltalog.SnapshotOptions{})
-	if err != nil {
-		return 0, err
-	}
-	defer s.Close()
-	p, err := o.program(s, sql)
-	if err != nil {
-		return 0, err
-	}
-	hit, _, err := p.First(background, s.Batches(background, p.Layout(), deltalog.BatchOptions{Prune: p.Prune()}))
-	if err != nil || hit == nil {
-		return 0, err
-	}
-	return 1, nil
+func (o *engine) first(table, sql string) (n int64, err error) {
+	err = o.snapshot(table, func(s *deltalog.Snapshot) error {
+		p, err := o.program(s, sql)
+		if err != nil {
+			return err
+		}
+		hit, _, err := p.First(background, s.Batches(background, p.Layout(), deltalog.BatchOptions{Prune: p.Prune()}))
+		if err == nil && hit != nil {
+			n = 1
+		}
+		return err
+	})
+	return n, err
 }
 
 // check checks a transaction that read version 0 against every commit since.
