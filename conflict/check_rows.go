@@ -57,15 +57,6 @@ var errUnsure = errors.New("the predicate holds something that is not evaluated"
 
 // readRows looks into files, some at once, and yields what it finds in the files' order.
 func (c *Checker) readRows(ctx context.Context, p *probe, w *winner, files []survivor, known map[string]*action.Remove) iter.Seq2[reading, error] {
-	source := func(context.Context) iter.Seq2[survivor, error] {
-		return func(yield func(survivor, error) bool) {
-			for _, s := range files {
-				if !yield(s, nil) {
-					return
-				}
-			}
-		}
-	}
 	read := func(ctx context.Context, s survivor) (reading, error) {
 		r := reading{survivor: s}
 		if r.add, r.err = w.Add(int(s.Index)); r.err == nil {
@@ -73,7 +64,7 @@ func (c *Checker) readRows(ctx context.Context, p *probe, w *winner, files []sur
 		}
 		return r, ctx.Err()
 	}
-	return ordered.Map(ctx, c.o.Workers, source, read, nil)
+	return ordered.Map(ctx, c.o.Workers, ordered.Items(files), read, nil)
 }
 
 // firstRow returns the first live row of a file that some read may match, if there is one: of all live rows, or of those that

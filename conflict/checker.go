@@ -247,16 +247,7 @@ func (c *Checker) winners(ctx context.Context, runs []*run, files []deltalog.Com
 				return
 			}
 		}
-		source := func(context.Context) iter.Seq2[deltalog.CommitFile, error] {
-			return func(yield func(deltalog.CommitFile, error) bool) {
-				for _, f := range rest {
-					if !yield(f, nil) {
-						return
-					}
-				}
-			}
-		}
-		for w, err := range ordered.Map(ctx, c.o.ReadAhead, source, read, (*winner).release) {
+		for w, err := range ordered.Map(ctx, c.o.ReadAhead, ordered.Items(rest), read, (*winner).release) {
 			if !yield(w, err) {
 				return
 			}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/deltaskip/deltaskip/action"
 	"github.com/deltaskip/deltaskip/colstats"
+	"github.com/deltaskip/deltaskip/internal/ordered"
 	"github.com/deltaskip/deltaskip/predicate"
 	"github.com/deltaskip/deltaskip/rows"
 	"github.com/deltaskip/deltaskip/schema"
@@ -156,14 +157,7 @@ func (w *winner) survivors(ctx context.Context, q *question, o colstats.Options,
 	if err != nil {
 		return nil, s, err
 	}
-	source := func(yield func(*colstats.Batch, error) bool) {
-		for _, b := range batches {
-			if !yield(b, nil) {
-				return
-			}
-		}
-	}
-	_, err = q.Scan(ctx, source, func(b *colstats.Batch, base int64, r vectorized.Result) error {
+	_, err = q.Scan(ctx, ordered.Items(batches)(ctx), func(b *colstats.Batch, base int64, r vectorized.Result) error {
 		for i := range b.Len() {
 			if settled[base+int64(i)] {
 				continue

@@ -93,7 +93,7 @@ func (l *listing) find(ctx context.Context, log *deltalog.Log, txnID string, o O
 		}
 		return c, err
 	}
-	for c, err := range ordered.Map(ctx, o.Workers, each(versions), read, nil) {
+	for c, err := range ordered.Map(ctx, o.Workers, ordered.Items(versions), read, nil) {
 		switch {
 		case err != nil:
 			return nil, fmt.Errorf("history: %w", err)
@@ -109,18 +109,6 @@ func (l *listing) find(ctx context.Context, log *deltalog.Log, txnID string, o O
 		}
 	}
 	return found, nil
-}
-
-func each[T any](list []T) func(context.Context) iter.Seq2[T, error] {
-	return func(context.Context) iter.Seq2[T, error] {
-		return func(yield func(T, error) bool) {
-			for _, v := range list {
-				if !yield(v, nil) {
-					return
-				}
-			}
-		}
-	}
 }
 
 // A replayer judges races one after the other.
@@ -141,7 +129,7 @@ func (r *replayer) run(ctx context.Context, base state) (*Report, error) {
 	read := func(ctx context.Context, f deltalog.CommitFile) (*deltalog.Commit, error) {
 		return r.log.Commit(ctx, f.Version)
 	}
-	for c, err := range ordered.Map(ctx, r.o.Workers, each(r.commits), read, nil) {
+	for c, err := range ordered.Map(ctx, r.o.Workers, ordered.Items(r.commits), read, nil) {
 		if err != nil {
 			return nil, fmt.Errorf("history: %w", err)
 		}

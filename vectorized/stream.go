@@ -71,13 +71,7 @@ func (p *Program) FirstOf(ctx context.Context, batches []*colstats.Batch) (*Hit,
 		f, err := p.first(batches[0], everyZone)
 		return f.hit, f.stats, err
 	}
-	return p.First(ctx, func(yield func(*colstats.Batch, error) bool) {
-		for _, b := range batches {
-			if !yield(b, nil) {
-				return
-			}
-		}
-	})
+	return p.First(ctx, ordered.Items(batches)(ctx))
 }
 
 // firstOf is First for one batch.

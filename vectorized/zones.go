@@ -151,21 +151,12 @@ func eachPart[T any](ctx context.Context, p *Program, z *colstats.Zones, f func(
 			yield(work(ctx, parts[0]))
 			return
 		}
-		source := func(context.Context) iter.Seq2[part, error] {
-			return func(yield func(part, error) bool) {
-				for _, part := range parts {
-					if !yield(part, nil) {
-						return
-					}
-				}
-			}
-		}
 		unwanted := func(o partOut[T]) {
 			if drop != nil && o.batch != nil {
 				drop(o.out)
 			}
 		}
-		for out, err := range ordered.Map(ctx, p.workers(), source, work, unwanted) {
+		for out, err := range ordered.Map(ctx, p.workers(), ordered.Items(parts), work, unwanted) {
 			if !yield(out, err) {
 				return
 			}

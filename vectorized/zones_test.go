@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/deltaskip/deltaskip/colstats"
+	"github.com/deltaskip/deltaskip/internal/ordered"
 	"github.com/deltaskip/deltaskip/predicate"
 )
 
@@ -115,13 +116,7 @@ func TestZones(t *testing.T) {
 				return nil
 			}
 		}
-		wantStats, wantErr = p.Scan(t.Context(), func(yield func(*colstats.Batch, error) bool) {
-			for _, b := range batches {
-				if !yield(b, nil) {
-					return
-				}
-			}
-		}, collect(&want))
+		wantStats, wantErr = p.Scan(t.Context(), ordered.Items(batches)(t.Context()), collect(&want))
 		stats, err = p.ScanIn(t.Context(), zones, collect(&got))
 		if diff := cmp.Diff(message(wantErr), message(err)); diff != "" {
 			t.Fatal(diff)

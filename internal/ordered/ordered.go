@@ -64,3 +64,16 @@ func Map[In, Out any](
 		}
 	}
 }
+
+// Items is a source of what a slice holds.
+func Items[T any](items []T) func(context.Context) iter.Seq2[T, error] {
+	return func(context.Context) iter.Seq2[T, error] {
+		return func(yield func(T, error) bool) {
+			for _, item := range items {
+				if !yield(item, nil) {
+					return
+				}
+			}
+		}
+	}
+}
