@@ -17,6 +17,9 @@ import (
 // catalystID is the expression id behind a column's name.
 var catalystID = regexp.MustCompile(`#\d+L?`)
 
+// catalystQuotes are what Catalyst never puts around anything.
+const catalystQuotes = "'\"`\\"
+
 // qualifier is how Spark writes the table in front of a column in some versions.
 var qualifier = regexp.MustCompile("\\bspark_catalog\\.(?:`[^`]+`|\\w+)\\.(?:`[^`]+`|\\w+)\\.")
 
@@ -25,6 +28,9 @@ var qualifier = regexp.MustCompile("\\bspark_catalog\\.(?:`[^`]+`|\\w+)\\.(?:`[^
 func parseConjunct(text string, table *schema.Table, env predicate.Env) (usable []predicate.Expr, dropped []string) {
 	sql, marked := text, ""
 	if catalystID.MatchString(text) {
+		if strings.ContainsAny(text, catalystQuotes) { // part of a literal, which SQL would take for the ends of one
+			return nil, []string{text}
+		}
 		c := newCatalyst(table)
 		text := c.quoteLiterals(text)
 		sql, marked = c.rename(text, false), c.rename(text, true)
@@ -70,7 +76,7 @@ func newCatalyst(table *schema.Table) *catalyst {
 	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), strings.Compare(a, b)) })
 	name := `(?i:` + strings.Join(names, "|") + `)`
 	column := `((?:` + name + `)#\d+L?(?:\.\w+)*)`
-	const literal = "([^()#'\\\\`]*)"
+	const literal = "([^()#]*)"
 	const operator = `(=|<=>|<=|>=|<|>)`
 	return &catalyst{
 		table:  table,
