@@ -17,8 +17,8 @@ import (
 // catalystID is the expression id behind a column's name.
 var catalystID = regexp.MustCompile(`#\d+L?`)
 
-// catalystQuotes are what Catalyst never puts around anything.
-const catalystQuotes = "'\"`\\"
+// sqlOnly is what Catalyst never prints but inside literals: quotes, escapes, comments.
+var sqlOnly = regexp.MustCompile("['\"`\\\\]|--|/\\*")
 
 // qualifier is how Spark writes the table in front of a column in some versions.
 var qualifier = regexp.MustCompile("\\bspark_catalog\\.(?:`[^`]+`|\\w+)\\.(?:`[^`]+`|\\w+)\\.")
@@ -28,7 +28,7 @@ var qualifier = regexp.MustCompile("\\bspark_catalog\\.(?:`[^`]+`|\\w+)\\.(?:`[^
 func parseConjunct(text string, table *schema.Table, env predicate.Env) (usable []predicate.Expr, dropped []string) {
 	sql, marked := text, ""
 	if catalystID.MatchString(text) {
-		if strings.ContainsAny(text, catalystQuotes) { // part of a literal, which SQL would take for the ends of one
+		if sqlOnly.MatchString(text) { // SQL would take it for more than a part of a literal
 			return nil, []string{text}
 		}
 		c := newCatalyst(table)

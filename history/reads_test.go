@@ -68,6 +68,8 @@ func TestParseConjunct(t *testing.T) {
 		{text: "(name#40 = it's)", dropped: true},
 		{text: "(name#40 = '')", dropped: true},
 		{text: `(name#40 = "(")`, dropped: true},
+		{text: "(name#40 = )--)", dropped: true},
+		{text: "(name#40 = )/*)", dropped: true},
 		{text: "(name#40 = f(x))", dropped: true},
 		{text: "(cast(id#165024L as string) = 7)", dropped: true},
 		{text: "(cast(day#1 as string) = 2024-01-01)", dropped: true},
@@ -109,7 +111,7 @@ func TestCatalystTextIsNeverNarrower(t *testing.T) {
 		t.Fatal(err)
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		texts := rapid.SliceOfN(rapid.StringMatching(`[a-c ,.()#'"\\0-9-]{0,6}|''|"\("|null|name|id|x AND y|2024-01-01`), 1, 4).Draw(t, "literals")
+		texts := rapid.SliceOfN(rapid.StringMatching(`[a-c ,.()#'"\\0-9-]{0,6}|''|\)--|\)/\*|"\("|null|name|id|x AND y|2024-01-01`), 1, 4).Draw(t, "literals")
 		var printed string
 		switch form := rapid.SampledFrom([]string{"=", "<=", ">=", "IN", "StartsWith", "left"}).Draw(t, "form"); form {
 		case "IN":
