@@ -1,16 +1,10 @@
 package logstore_test
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
-	"strings"
 	"testing"
 
 	"github.com/deltaskip/deltaskip/logstore"
@@ -95,81 +89,4 @@ func (n named) PutIfAbsent(ctx context.Context, name string, data []byte) error 
 
 func TestLocalByTemporaryNames(t *testing.T) {
 	storetest.TestStore(t, func(t *testing.T) logstore.Store { return named{openLocal(t)} })
-}
-
-// TestKilledWriters kills processes that write one version after another, and looks at what they leave.
-func TestKilledWriters(t *testing.T) {
-	if dir := os.Getenv("LOGSTORE_WRITE_TO"); dir != "" {
-		writeUntilKilled(t, dir)
-	}
-	if testing.Short() {
-		t.Skip("starts processes")
-	}
-	dir := t.TempDir()
-	s, err := logstore.OpenLocal(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	for round := range 10 {
-		cmd := exec.Command(os.Args[0], "-test.run=^TestKilledWriters$")
-		cmd.Env = append(os.Environ(), "LOGSTORE_WRITE_TO="+dir)
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		var acknowledged []string
-		lines := bufio.NewScanner(out)
-		for lines.Scan() {
-			if acknowledged = append(acknowledged, lines.Text()); len(acknowledged) == 3+round {
-				if err := cmd.Process.Kill(); err != nil {
-					t.Fatal(err)
-				}
-			}
-		}
-		cmd.Wait()
-		for _, name := range acknowledged {
-			data, _, err := s.Get(t.Context(), name, 1<<20)
-			if err != nil || !bytes.Equal(data, commitOf(name)) {
-				t.Errorf("%s was acknowledged, and holds %d bytes, %v", name, len(data), err)
-			}
-		}
-	}
-	next := 0
-	for e, err := range s.List(t.Context(), "log", "") {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if strings.HasPrefix(e.Name, "log/.") {
-			if runtime.GOOS == "linux" {
-				t.Errorf("left behind: %s", e.Name)
-			}
-			continue
-		}
-		if want := fmt.Sprintf("log/%020d.json", next); e.Name != want || e.Size != int64(len(commitOf(want))) {
-			t.Errorf("got %s of %d bytes, want %s", e.Name, e.Size, want)
-		}
-		next++
-	}
-}
-
-func commitOf(name string) []byte { return bytes.Repeat([]byte(name), 4096) }
-
-func writeUntilKilled(t *testing.T, dir string) {
-	s, err := logstore.OpenLocal(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for v := 0; ; v++ {
-		name := fmt.Sprintf("log/%020d.json", v)
-		switch err := s.PutIfAbsent(context.Background(), name, commitOf(name)); {
-		case err == nil:
-			fmt.Println(name)
-		case !errors.Is(err, logstore.ErrExists):
-			t.Fatal(err)
-		}
-	}
 }
