@@ -16,6 +16,7 @@ import (
 	"github.com/deltaskip/deltaskip/action"
 	"github.com/deltaskip/deltaskip/deletionvector"
 	"github.com/deltaskip/deltaskip/deltalog"
+	"github.com/deltaskip/deltaskip/logstore"
 	"github.com/deltaskip/deltaskip/logstore/storetest"
 	"github.com/deltaskip/deltaskip/rows"
 )
@@ -27,7 +28,7 @@ const vectorProtocol = `{"protocol":{"minReaderVersion":3,"minWriterVersion":7,"
 // version 1; commits are versions from 2 on.
 type rowTable struct {
 	t     testing.TB
-	store *storetest.Mem
+	store logstore.Store
 	next  int64 // version
 }
 

@@ -23,7 +23,7 @@ const (
 
 const crashName = "log/sub/7.json"
 
-func crashData() []byte { return bytes.Repeat([]byte("all or nothing "), 100) }
+func crashData() []byte { return bytes.Repeat([]byte("all or nothing "), 20<<10) }
 
 // ways are the ways to write a file, with what remains of a program that was killed on the way.
 var ways = []struct {
@@ -41,7 +41,7 @@ var ways = []struct {
 		if err != nil {
 			return err
 		}
-		for part := range slices.Chunk(crashData(), 1000) {
+		for part := range slices.Chunk(crashData(), 200<<10) {
 			if _, err := u.Write(part); err != nil {
 				return err
 			}

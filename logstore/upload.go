@@ -1,6 +1,7 @@
 package logstore
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -21,7 +22,7 @@ func (l *Local) Create(ctx context.Context, name string) (Upload, error) {
 	if err != nil {
 		return nil, wrap(name, err)
 	}
-	return &localUpload{ctx: ctx, l: l, name: name, temp: temp, file: f}, nil
+	return &localUpload{ctx: ctx, l: l, name: name, temp: temp, file: f, buffer: bufio.NewWriterSize(f, 256<<10)}, nil
 }
 
 type localUpload struct {
@@ -29,13 +30,14 @@ type localUpload struct {
 	l          *Local
 	name, temp string
 	file       *os.File // nil when it has ended
+	buffer     *bufio.Writer
 }
 
 func (u *localUpload) Write(p []byte) (int, error) {
 	if err := u.ctx.Err(); err != nil {
 		return 0, wrap(u.name, err)
 	}
-	n, err := u.file.Write(p)
+	n, err := u.buffer.Write(p)
 	if err != nil {
 		err = wrap(u.name, err)
 	}
@@ -46,7 +48,7 @@ func (u *localUpload) Commit() error {
 	defer u.l.root.Remove(u.temp) // it is gone already after a rename
 	f := u.file
 	u.file = nil
-	if err := errors.Join(f.Sync(), f.Close(), u.ctx.Err()); err != nil {
+	if err := errors.Join(u.buffer.Flush(), f.Sync(), f.Close(), u.ctx.Err()); err != nil {
 		return wrap(u.name, err)
 	}
 	if err := published(u.l.root.Rename(u.temp, u.name)); err != nil {
