@@ -1,5 +1,5 @@
-// Package chart writes pages with charts that open without a network: the chart library (Apache ECharts 5.6.0, see
-// echarts/LICENSE) stands in them.
+// Package chart writes pages with charts that open without a network, the chart library (Apache ECharts 5.6.0, see
+// echarts/LICENSE) standing in them, and the same charts as SVG pictures.
 //
 // What comes from a table (paths, values, names of columns) may be anything, and reaches a page only as JSON whose angle
 // brackets are escaped, and the document only as text. That is why the library is called from here and not by way of a Go

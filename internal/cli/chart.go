@@ -4,11 +4,15 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/spf13/pflag"
 
 	"github.com/deltaskip/deltaskip/clustering"
 	"github.com/deltaskip/deltaskip/colstats"
@@ -28,17 +32,35 @@ const (
 	maxChartedColumns = 20
 )
 
-// writePage writes a file for a browser.
-func writePage(name string, write func(w *bufio.Writer) error) error {
-	f, err := os.Create(name)
-	if err != nil {
-		return err
+// drawFlags say where pictures go: the flags --html and --svg.
+type drawFlags struct{ html, svg string }
+
+// addTo adds the flags; html and svg say what is drawn.
+func (d *drawFlags) addTo(flags *pflag.FlagSet, html, svg string) {
+	flags.StringVar(&d.html, "html", "", "also draw "+html+" to `FILE`, a page that needs no network")
+	flags.StringVar(&d.svg, "svg", "", "also draw "+svg+" to `FILE`, a picture")
+}
+
+func (d *drawFlags) asked() bool { return d.html != "" || d.svg != "" }
+
+// draw writes what is asked for.
+func draw[T any](d drawFlags, data T, html, svg func(io.Writer, T) error) error {
+	for _, out := range []struct {
+		name  string
+		write func(io.Writer, T) error
+	}{{d.html, html}, {d.svg, svg}} {
+		if out.name == "" {
+			continue
+		}
+		f, err := os.Create(out.name)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(buffered(f, func(w *bufio.Writer) error { return out.write(w, data) }), f.Close()); err != nil {
+			return fmt.Errorf("%s: %w", out.name, err)
+		}
 	}
-	if err := buffered(f, write); err != nil {
-		f.Close()
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	return f.Close()
+	return nil
 }
 
 // A chartedFile is one file with its ranges, by column.
@@ -56,7 +78,7 @@ type chartedRange struct {
 
 // chartRanges draws the ranges of a table's files: of the columns that are given, or of all that have bounds. Predicates are
 // alternatives; without any, files have no verdict.
-func chartRanges(ctx context.Context, name, dir string, t *table, columns []*schema.Column, where []string) error {
+func chartRanges(ctx context.Context, d drawFlags, t *table, columns []*schema.Column, where []string) error {
 	table, err := t.snapshot.Table()
 	if err != nil {
 		return err
@@ -78,7 +100,7 @@ func chartRanges(ctx context.Context, name, dir string, t *table, columns []*sch
 		return err
 	}
 	page := chart.Ranges{
-		Title: fmt.Sprintf("Ranges of the files of %s, version %d", dir, t.snapshot.Version),
+		Title: fmt.Sprintf("Ranges of the files of %s, version %d", t.dir, t.snapshot.Version),
 		Note:  fmt.Sprintf("%s; each bar is one file, pale where nothing is known of it.", count(total, "file")),
 		Where: strings.Join(where, " OR "),
 	}
@@ -100,7 +122,7 @@ func chartRanges(ctx context.Context, name, dir string, t *table, columns []*sch
 			page.Columns = append(page.Columns, drawn)
 		}
 	}
-	return writePage(name, func(w *bufio.Writer) error { return chart.WriteRanges(w, page) })
+	return draw(d, page, chart.WriteRanges, chart.WriteRangesSVG)
 }
 
 type charting struct {
@@ -318,7 +340,7 @@ func label(v predicate.Value) string {
 }
 
 // chartHistory draws the commits of a table over time, and how those that raced fared.
-func chartHistory(name, dir string, r *history.Report) error {
+func chartHistory(d drawFlags, dir string, r *history.Report) error {
 	races := map[int64]*history.Race{}
 	for _, race := range r.Races {
 		races[race.Commit.Version] = race
@@ -331,7 +353,7 @@ func chartHistory(name, dir string, r *history.Report) error {
 	for _, info := range r.Infos {
 		page.Commits = append(page.Commits, newChartCommit(info, races[info.Version]))
 	}
-	return writePage(name, func(w *bufio.Writer) error { return chart.WriteTimeline(w, page) })
+	return draw(d, page, chart.WriteTimeline, chart.WriteTimelineSVG)
 }
 
 func newChartCommit(info conflict.WinnerInfo, race *history.Race) chart.Commit {

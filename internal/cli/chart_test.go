@@ -2,7 +2,9 @@ package cli
 
 import (
 	"encoding/json"
+	"encoding/xml"
 	"fmt"
+	"html"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -127,8 +129,49 @@ func TestHistoryDrawsATimeline(t *testing.T) {
 	if text := strings.Join(page.Commits[2].Lines, "\n"); !strings.Contains(text, "id < 50") || !strings.Contains(text, "mode stats: no conflict") {
 		t.Errorf("hover says %s", text)
 	}
-	if _, _, code := deltaskip(t, "history", eventsTable, "--html", file, "--txn-id", "x"); code != exitUsage {
-		t.Errorf("exit %d", code)
+	for _, flag := range []string{"--html", "--svg"} {
+		if _, _, code := deltaskip(t, "history", eventsTable, flag, file, "--txn-id", "x"); code != exitUsage {
+			t.Errorf("%s: exit %d", flag, code)
+		}
+	}
+}
+
+// TestPictures: both pictures are XML and say what they show.
+func TestPictures(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "picture.svg")
+	for _, tt := range []struct {
+		args []string
+		says []string
+	}{
+		{[]string{"stats", eventsTable, "--where", "id < 1500", "--svg", file}, []string{"Ranges of the files of", "3 files", "Predicate: id < 1500", "every row matches", "no row matches", "site-6", "2026-01-02", "amount"}},
+		{[]string{"stats", eventsTable, "--column", "id", "--svg", file}, []string{"range of a file", "2500"}},
+		{[]string{"history", racingTable(t), "--svg", file}, []string{"versions 1 to 5", "not the aborts that people had", "DELETE", "conflict, but not by statistics", "not known", "did not race"}},
+	} {
+		if _, stderr, code := deltaskip(t, tt.args...); code != exitDone {
+			t.Fatal(stderr)
+		}
+		picture, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var drawn struct {
+			XMLName xml.Name `xml:"http://www.w3.org/2000/svg svg"`
+			Panels  []struct {
+				Inner string `xml:",innerxml"`
+			} `xml:"svg"`
+		}
+		if err := xml.Unmarshal(picture, &drawn); err != nil || len(drawn.Panels) < 2 {
+			t.Fatalf("%q: %d panels: %v", tt.args, len(drawn.Panels), err)
+		}
+		for _, want := range tt.says {
+			if !strings.Contains(html.UnescapeString(string(picture)), want) {
+				t.Errorf("%q: the picture lacks %q", tt.args, want)
+			}
+		}
+	}
+	nowhere := filepath.Join(t.TempDir(), "none", "x.svg")
+	if _, stderr, code := deltaskip(t, "stats", eventsTable, "--svg", nowhere); code != exitError || !strings.Contains(stderr, nowhere) {
+		t.Errorf("exit %d, %s", code, stderr)
 	}
 }
 

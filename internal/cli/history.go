@@ -19,7 +19,7 @@ import (
 type historyFlags struct {
 	from, to int64
 	txnID    string
-	html     string
+	draw     drawFlags
 }
 
 func (a *app) historyCommand() *cobra.Command {
@@ -40,7 +40,7 @@ shows contention and what-if, not the aborts that people had.
 With --txn-id it looks for one transaction instead: a commit failed, but are its rows there?`,
 		Example: `  deltaskip history ./events
   deltaskip history ./events --from 1200 --to 1300 --format json
-  deltaskip history ./events --html history.html
+  deltaskip history ./events --html history.html --svg history.svg
   deltaskip history ./events --txn-id 9f2c1b1e-5d0c-4a52-9c59-2f5e8f6f2a11`,
 		Args: oneTable,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -49,8 +49,8 @@ With --txn-id it looks for one transaction instead: a commit failed, but are its
 				return usagef("--from %d --to %d: versions begin at 0", f.from, f.to)
 			case f.to != latest && f.to < f.from:
 				return usagef("--to %d is before --from %d", f.to, f.from)
-			case f.html != "" && f.txnID != "":
-				return usagef("--html draws the whole history: leave out --txn-id")
+			case f.draw.asked() && f.txnID != "":
+				return usagef("--html and --svg draw the whole history: leave out --txn-id")
 			}
 			return a.history(cmd.Context(), args[0], f)
 		},
@@ -58,7 +58,7 @@ With --txn-id it looks for one transaction instead: a commit failed, but are its
 	flags := cmd.Flags()
 	flags.Int64Var(&f.from, "from", 0, "first version that counts; the oldest in the log by default")
 	flags.Int64Var(&f.to, "to", latest, "last version that counts; the latest by default")
-	flags.StringVar(&f.html, "html", "", "also write a timeline of the commits and their conflicts to `FILE`, a page that needs no network")
+	f.draw.addTo(flags, "a timeline of the commits and their conflicts", "the same")
 	flags.StringVar(&f.txnID, "txn-id", "", "look for the transaction of this `ID` (commitInfo.txnId)")
 	return cmd
 }
@@ -89,8 +89,8 @@ func (a *app) history(ctx context.Context, dir string, f historyFlags) error {
 	if err = errors.Join(err, bar.Finish()); err != nil {
 		return fmt.Errorf("%s: %w", dir, err)
 	}
-	if f.html != "" {
-		if err := chartHistory(f.html, dir, report); err != nil {
+	if f.draw.asked() {
+		if err := chartHistory(f.draw, dir, report); err != nil {
 			return err
 		}
 	}

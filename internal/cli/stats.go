@@ -21,7 +21,7 @@ type statsFlags struct {
 	columns []string
 	where   []string
 	at      moment
-	html    string
+	draw    drawFlags
 }
 
 func (a *app) statsCommand() *cobra.Command {
@@ -38,14 +38,14 @@ With --where it also says how many files that predicate keeps.`,
 		Example: `  deltaskip stats ./events
   deltaskip stats ./events --column id --column address.city
   deltaskip stats ./events --where "id < 50 AND site = 'a'"
-  deltaskip stats ./events --column id --where "id < 50" --html ranges.html`,
+  deltaskip stats ./events --column id --where "id < 50" --html ranges.html --svg ranges.svg`,
 		Args: oneTable,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.stats(cmd.Context(), args[0], f) },
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.columns, "column", nil, "only this `COLUMN`; give one for each")
 	flags.StringArrayVar(&f.where, "where", nil, "also say how much this predicate in Spark `SQL` keeps; several are looked at one by one")
-	flags.StringVar(&f.html, "html", "", "also draw the files' ranges to `FILE`, a page that needs no network, coloured by what --where keeps")
+	f.draw.addTo(flags, "the files' ranges, coloured by what --where keeps,", "the same")
 	f.at.addTo(flags)
 	return cmd
 }
@@ -109,8 +109,8 @@ func (a *app) stats(ctx context.Context, dir string, f statsFlags) error {
 	if err != nil {
 		return err
 	}
-	if f.html != "" {
-		if err := chartRanges(ctx, f.html, dir, t, o.Columns, f.where); err != nil {
+	if f.draw.asked() {
+		if err := chartRanges(ctx, f.draw, t, o.Columns, f.where); err != nil {
 			return err
 		}
 	}
