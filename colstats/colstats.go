@@ -1,6 +1,8 @@
 package colstats
 
 import (
+	"encoding/binary"
+
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/deltaskip/deltaskip/schema"
@@ -42,10 +44,12 @@ type Facts struct {
 	// A maximum of NaN beside another minimum is given as +Inf with MayNaN set. So a kernel that honours MayNaN gets the
 	// right bits with IEEE comparisons too.
 	Lower, Upper arrow.Array
-	Bounded      []uint64
-	NoNull       []uint64
-	AllNull      []uint64
-	MayNaN       []uint64 // float columns: a NaN may hide outside the bounds; where there are none the bit means nothing
+	// LowerHeads and UpperHeads are the [Heads] of bounds that are strings or binary, nil for other types.
+	LowerHeads, UpperHeads []int64
+	Bounded                []uint64
+	NoNull                 []uint64
+	AllNull                []uint64
+	MayNaN                 []uint64 // float columns: a NaN may hide outside the bounds; where there are none the bit means nothing
 	// ExactZero says that a zero bound of a float column is the value itself, sign included (rows, partition values).
 	ExactZero bool
 }
@@ -53,6 +57,48 @@ type Facts struct {
 // MaxString is the upper bound of a string column whose maximum is unknown: a byte that no UTF-8 text has, so greater
 // than every string.
 const MaxString = "\xff"
+
+// Heads returns, for each string of a String or Binary array, its first eight bytes as a number in their order: of two
+// strings, the one with the smaller head is less; equal heads tell nothing. Bytes that a string does not have count as zeros.
+func Heads(a arrow.Array) []int64 {
+	d := a.Data()
+	heads := make([]int64, d.Len())
+	if len(heads) == 0 || d.Buffers()[2] == nil { // no string has bytes
+		for i := range heads {
+			heads[i] = Head("")
+		}
+		return heads
+	}
+	offsets, data := arrow.GetOffsets[int32](d, 1), d.Buffers()[2].Bytes()
+	for i := range heads {
+		from, to := int(offsets[i]), int(offsets[i+1])
+		if from+8 <= len(data) {
+			known := ^(^uint64(0) >> uint(8*(to-from))) // of eight bytes, those of this string
+			heads[i] = int64(binary.BigEndian.Uint64(data[from:])&known ^ 1<<63)
+		} else {
+			heads[i] = Head(string(data[from:to]))
+		}
+	}
+	return heads
+}
+
+// Head is the head of one string, see [Heads].
+func Head(s string) int64 {
+	var first [8]byte
+	copy(first[:], s)
+	return int64(binary.BigEndian.Uint64(first[:]) ^ 1<<63)
+}
+
+// addHeads fills in the heads, once the bounds are there.
+func (f *Facts) addHeads() {
+	if f.Lower == nil || f.Lower.DataType().ID() != arrow.STRING && f.Lower.DataType().ID() != arrow.BINARY {
+		return
+	}
+	f.LowerHeads = Heads(f.Lower)
+	if f.UpperHeads = f.LowerHeads; f.Upper != f.Lower {
+		f.UpperHeads = Heads(f.Upper)
+	}
+}
 
 // ArrowType returns the Arrow type of a bound of a column of type t, or false for types that have no ordered bounds.
 func ArrowType(t schema.Type) (arrow.DataType, bool) {

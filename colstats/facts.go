@@ -84,6 +84,7 @@ func (c *column) facts(mem memory.Allocator, n int, hull bool) Facts {
 	}
 	if c.demand.Bounds && c.class != noBounds {
 		f.Lower, f.Upper = c.arrays(mem, n)
+		f.addHeads()
 	} else {
 		f.Bounded, f.MayNaN = nil, nil
 	}

@@ -28,6 +28,7 @@ func FactsFromValues(c *schema.Column, values arrow.Array) (*Facts, error) {
 		return nil, fmt.Errorf("colstats: values of type %s for the %s column %s", values.DataType(), c.Type, c)
 	}
 	f.Lower, f.Upper, f.Bounded = values, values, f.NoNull
+	f.addHeads()
 	switch values := values.(type) {
 	case *array.Float32:
 		f.MayNaN = bitmap(n)
@@ -59,7 +60,7 @@ func BatchFromValues(layout *Layout, n int, values []arrow.Array) (*Batch, error
 			return nil, err
 		}
 		if !layout.Demands[i].Bounds {
-			f.Lower, f.Upper, f.Bounded, f.MayNaN = nil, nil, nil, nil
+			f.Lower, f.Upper, f.Bounded, f.MayNaN, f.LowerHeads, f.UpperHeads = nil, nil, nil, nil, nil, nil
 		}
 		b.facts[i] = *f
 	}

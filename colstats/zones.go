@@ -97,6 +97,7 @@ func newZoneMap(layout *Layout, zones []zone, mem memory.Allocator) *Batch {
 		if want, ordered := ArrowType(demand.Column.Type); demand.Bounds && ordered {
 			f.Bounded = bitmap(m.n)
 			f.Lower, f.Upper = hulls(f.Bounded, want, zones, d, mem)
+			f.addHeads()
 		}
 		if f.Lower == nil {
 			f.Bounded = nil

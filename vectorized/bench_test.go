@@ -41,6 +41,7 @@ func benchFacts(c *schema.Column, n int, gaps bool, rng *rand.Rand) *colstats.Fa
 		}
 	}
 	f.Lower, f.Upper = lower.NewArray(), upper.NewArray()
+	addHeads(f)
 	return f
 }
 

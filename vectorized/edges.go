@@ -1,6 +1,8 @@
 package vectorized
 
 import (
+	"strings"
+
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
 
@@ -17,7 +19,7 @@ type test struct {
 	nan         bool  // NaN may give it
 	null        bool  // NULL may give it
 	bounds      bool  // it depends on the value, so that bounds tell something
-	numbersOnly bool  // a float column, and NaN may not give it: beware of bounds that are NaN themselves
+	numbersOnly bool  // a float column, of which NaN may not give it but what lies above all edges may: NaN as a bound is not below any
 }
 
 func (q ask) test(t schema.Type) test {
@@ -28,7 +30,7 @@ func (q ask) test(t schema.Type) test {
 		nan: float && q.nan(),
 	}
 	r.bounds = len(at) > 0 || float && r.start != r.nan
-	r.numbersOnly = float && r.bounds && !r.nan
+	r.numbersOnly = float && r.bounds && !r.nan && r.start == (len(at)%2 == 0)
 	r.edges = edgesOf(t, at)
 	return r
 }
@@ -57,7 +59,7 @@ func edgesOf(t schema.Type, at []predicate.Value) edges {
 	case schema.String, schema.Binary:
 		e := make(stringEdges, len(at))
 		for i, v := range at {
-			e[i] = v.S
+			e[i] = stringEdgeOf(v.S)
 		}
 		return e
 	}
@@ -81,76 +83,74 @@ func floatEdges[T float32 | float64](at []predicate.Value) numberEdges[T] {
 }
 
 // run sets the bits of the files lo … hi-1 that may give the answer, as far as need has them: other bits mean nothing. lo is
-// a multiple of 64; dst and need hold their words, of which there are no more than a chunk has. spare holds two chunks' words.
+// a multiple of 64; dst and need, which are not one, hold their words, of which there are no more than a chunk has. spare
+// holds two chunks' words.
 func (q *test) run(dst, need, spare []uint64, f *colstats.Facts, lo, hi int) {
-	bounded := window(boundedOf(f), lo, hi)
-	if q.bounds && bounded != nil {
+	bounded := noBits[:len(dst)]
+	if q.bounds && boundedOf(f) != nil {
+		bounded = window(f.Bounded, lo, hi)
 		q.within(dst, need, spare, f, lo, hi)
-		for i := range dst {
-			if q.anywhere {
-				dst[i] |= ^bounded[i]
-			} else {
-				dst[i] &= bounded[i]
-			}
-		}
-	} else {
-		fill(dst, q.anywhere)
 	}
-	if nan := window(f.MayNaN, lo, hi); nan != nil && q.nan {
-		for i := range dst {
-			dst[i] |= nan[i]
-		}
+	var unbounded, nan, null uint64 // all bits, or none
+	if q.anywhere {
+		unbounded = ^unbounded
 	}
-	if null := window(f.AllNull, lo, hi); null != nil {
-		for i := range dst {
-			dst[i] &^= null[i]
-		}
+	if q.nan {
+		nan = ^nan
 	}
 	if q.null {
-		if none := window(f.NoNull, lo, hi); none != nil {
-			for i := range dst {
-				dst[i] |= ^none[i]
-			}
-		} else {
-			fill(dst, true)
-		}
+		null = ^null
+	}
+	mayNaN, allNull, noNull := window(f.MayNaN, lo, hi), window(f.AllNull, lo, hi), window(f.NoNull, lo, hi)
+	for i, b := range bounded[:len(dst)] { // one pass: beside the kernels, this is what takes time
+		dst[i] = (dst[i]&b|unbounded&^b|nan&mayNaN[i])&^allNull[i] | null&^noNull[i]
 	}
 }
 
 // within is run where there are bounds: it sets the bits of the files between whose bounds the answer may hold.
 func (q *test) within(dst, need, spare []uint64, f *colstats.Facts, lo, hi int) {
-	n := q.edges.len()
-	if n > q.edges.few() {
-		q.edges.crosses(dst, f.Lower, f.Upper, lo, hi, q.start)
+	lower, upper := lowerOf(f), upperOf(f)
+	if n := q.edges.len(); n > q.edges.few() {
+		q.edges.crosses(dst, lower, upper, lo, hi, q.start)
 	} else {
 		// The answer holds from edge i-1 to edge i, for every second i. What has no edge on one side has no end there.
-		fill(dst, false)
-		under, over := spare[:len(dst)], spare[chunkWords:][:len(dst)]
+		clear(dst)
+		into := dst
 		for i := int(1 - b2u(q.start)); i <= n; i += 2 {
-			if i > 0 && i < n && q.edges.between(under, f.Lower, f.Upper, lo, hi, i) {
-				for w := range dst {
-					dst[w] |= under[w]
-				}
+			q.reach(into, need, spare[chunkWords:][:len(dst)], lower, upper, lo, hi, i)
+			if i < 2 {
+				into = spare[:len(dst)]
 				continue
 			}
-			copy(under, need)
-			fill(over, false)
-			if i < n {
-				q.edges.less(under, need, f.Lower, lo, hi, i)
-			}
-			if i > 0 {
-				q.edges.less(over, under, f.Upper, lo, hi, i-1)
-			}
-			for w := range dst {
-				dst[w] |= under[w] &^ over[w]
+			for w, yes := range into {
+				dst[w] |= yes
 			}
 		}
 	}
 	if q.numbersOnly { // bounds of NaN: all values are NaN
-		under := spare[:len(dst)]
-		q.edges.number(under, f.Lower, lo, hi)
+		number := spare[:len(dst)]
+		q.edges.number(number, lower, lo, hi)
 		for w := range dst {
-			dst[w] &= under[w]
+			dst[w] &= number[w]
+		}
+	}
+}
+
+// reach sets the bits of the files whose bounds reach into what lies from edge-1 to edge.
+func (q *test) reach(dst, need, over []uint64, lower, upper bound, lo, hi, edge int) {
+	n := q.edges.len()
+	switch {
+	case edge == n:
+		copy(dst, need)
+	case edge > 0 && q.edges.between(dst, lower, upper, lo, hi, edge):
+		return
+	default:
+		q.edges.less(dst, need, lower, lo, hi, edge)
+	}
+	if edge > 0 {
+		q.edges.less(over, dst, upper, lo, hi, edge-1)
+		for w := range dst {
+			dst[w] &^= over[w]
 		}
 	}
 }
@@ -164,102 +164,114 @@ func (q *test) cost() int {
 	return cost
 }
 
+// A bound is one of the two that files have of a column: the array, and the heads of strings.
+type bound struct {
+	arrow.Array
+	heads []int64
+}
+
+func lowerOf(f *colstats.Facts) bound { return bound{f.Lower, f.LowerHeads} }
+func upperOf(f *colstats.Facts) bound { return bound{f.Upper, f.UpperHeads} }
+
 // edges are column values in ascending order, of the physical type of their column's bounds. They run the kernels of
 // that type over the files lo … hi-1 of Arrow arrays.
 type edges interface {
 	len() int
-	few() int                                                      // up to so many edges are faster one by one than by crosses
-	less(dst, need []uint64, bounds arrow.Array, lo, hi, edge int) // dst may be need
+	few() int                                           // up to so many edges are faster one by one than by crosses
+	less(dst, need []uint64, b bound, lo, hi, edge int) // dst is not need
 	// between sets the bits of the files whose bounds reach into what lies from edge-1 to edge, if that is faster than by less.
-	between(dst []uint64, lower, upper arrow.Array, lo, hi, edge int) bool
-	crosses(dst []uint64, lower, upper arrow.Array, lo, hi int, start bool)
-	number(dst []uint64, bounds arrow.Array, lo, hi int)
-	lessOther(dst []uint64, a, b arrow.Array, lo, hi int)
+	between(dst []uint64, lower, upper bound, lo, hi, edge int) bool
+	crosses(dst []uint64, lower, upper bound, lo, hi int, start bool)
+	number(dst []uint64, b bound, lo, hi int)
+	lessOther(dst []uint64, a, b bound, lo, hi int)
 }
 
 type (
 	fixedEdges[T int8 | int16 | int32 | int64] []T
 	numberEdges[T float32 | float64]           []T
 	decimalEdges                               []decimal128.Num
-	stringEdges                                []string
+	stringEdges                                []stringEdge
 	boolEdges                                  int // one edge, true, or none
 )
 
-func values[T arrow.FixedWidthType](a arrow.Array, lo, hi int) []T {
-	return arrow.GetValues[T](a.Data(), 1)[lo:hi]
+func values[T arrow.FixedWidthType](b bound, lo, hi int) []T {
+	return arrow.GetValues[T](b.Data(), 1)[lo:hi]
 }
 
 func (e fixedEdges[T]) len() int { return len(e) }
 func (fixedEdges[T]) few() int   { return 16 }
 
-func (e fixedEdges[T]) less(dst, _ []uint64, bounds arrow.Array, lo, hi, edge int) {
-	lessThan(dst, values[T](bounds, lo, hi), e[edge])
+func (e fixedEdges[T]) less(dst, _ []uint64, b bound, lo, hi, edge int) {
+	lessThan(dst, values[T](b, lo, hi), e[edge])
 }
 
-func (e fixedEdges[T]) between(dst []uint64, lower, upper arrow.Array, lo, hi, edge int) bool {
+func (e fixedEdges[T]) between(dst []uint64, lower, upper bound, lo, hi, edge int) bool {
 	between(dst, values[T](lower, lo, hi), values[T](upper, lo, hi), e[edge-1], e[edge])
 	return true
 }
 
-func (numberEdges[T]) between([]uint64, arrow.Array, arrow.Array, int, int, int) bool { return false }
-func (decimalEdges) between([]uint64, arrow.Array, arrow.Array, int, int, int) bool   { return false }
-func (stringEdges) between([]uint64, arrow.Array, arrow.Array, int, int, int) bool    { return false }
-func (boolEdges) between([]uint64, arrow.Array, arrow.Array, int, int, int) bool      { return false }
+func (decimalEdges) between([]uint64, bound, bound, int, int, int) bool { return false }
+func (boolEdges) between([]uint64, bound, bound, int, int, int) bool    { return false }
 
-func (e fixedEdges[T]) crosses(dst []uint64, lower, upper arrow.Array, lo, hi int, start bool) {
+func (e fixedEdges[T]) crosses(dst []uint64, lower, upper bound, lo, hi int, start bool) {
 	crosses(dst, values[T](lower, lo, hi), values[T](upper, lo, hi), e, start)
 }
 
-func (e fixedEdges[T]) lessOther(dst []uint64, a, b arrow.Array, lo, hi int) {
+func (e fixedEdges[T]) lessOther(dst []uint64, a, b bound, lo, hi int) {
 	lessThanOther(dst, values[T](a, lo, hi), values[T](b, lo, hi))
 }
 
-func (fixedEdges[T]) number(dst []uint64, _ arrow.Array, lo, hi int) { fill(dst, true) }
+func (fixedEdges[T]) number(dst []uint64, _ bound, lo, hi int) { fill(dst, true) }
 
 func (e numberEdges[T]) len() int { return len(e) }
 func (numberEdges[T]) few() int   { return 16 }
 
-func (e numberEdges[T]) less(dst, _ []uint64, bounds arrow.Array, lo, hi, edge int) {
-	lessThan(dst, values[T](bounds, lo, hi), e[edge])
+func (e numberEdges[T]) less(dst, _ []uint64, b bound, lo, hi, edge int) {
+	lessThan(dst, values[T](b, lo, hi), e[edge])
 }
 
-func (e numberEdges[T]) crosses(dst []uint64, lower, upper arrow.Array, lo, hi int, start bool) {
+func (e numberEdges[T]) between(dst []uint64, lower, upper bound, lo, hi, edge int) bool {
+	between(dst, values[T](lower, lo, hi), values[T](upper, lo, hi), e[edge-1], e[edge])
+	return true
+}
+
+func (e numberEdges[T]) crosses(dst []uint64, lower, upper bound, lo, hi int, start bool) {
 	crosses(dst, values[T](lower, lo, hi), values[T](upper, lo, hi), e, start)
 }
 
-func (e numberEdges[T]) lessOther(dst []uint64, a, b arrow.Array, lo, hi int) {
+func (e numberEdges[T]) lessOther(dst []uint64, a, b bound, lo, hi int) {
 	lessThanOther(dst, values[T](a, lo, hi), values[T](b, lo, hi))
 }
 
-func (numberEdges[T]) number(dst []uint64, bounds arrow.Array, lo, hi int) {
-	isNumber(dst, values[T](bounds, lo, hi))
+func (numberEdges[T]) number(dst []uint64, b bound, lo, hi int) {
+	isNumber(dst, values[T](b, lo, hi))
 }
 
 func (e decimalEdges) len() int { return len(e) }
 func (decimalEdges) few() int   { return 6 }
 
-func (e decimalEdges) less(dst, _ []uint64, bounds arrow.Array, lo, hi, edge int) {
-	lessThanDecimal(dst, values[decimal128.Num](bounds, lo, hi), e[edge])
+func (e decimalEdges) less(dst, _ []uint64, b bound, lo, hi, edge int) {
+	lessThanDecimal(dst, values[decimal128.Num](b, lo, hi), e[edge])
 }
 
-func (e decimalEdges) crosses(dst []uint64, lower, upper arrow.Array, lo, hi int, start bool) {
+func (e decimalEdges) crosses(dst []uint64, lower, upper bound, lo, hi int, start bool) {
 	lowers, uppers := values[decimal128.Num](lower, lo, hi), values[decimal128.Num](upper, lo, hi)
 	crossesFunc(dst, hi-lo, len(e), start,
 		func(i, edge int) bool { return lowers[i].Less(e[edge]) },
 		func(i, edge int) bool { return uppers[i].Less(e[edge]) })
 }
 
-func (decimalEdges) lessOther(dst []uint64, a, b arrow.Array, lo, hi int) {
+func (decimalEdges) lessOther(dst []uint64, a, b bound, lo, hi int) {
 	lessThanOtherDecimal(dst, values[decimal128.Num](a, lo, hi), values[decimal128.Num](b, lo, hi))
 }
 
-func (decimalEdges) number(dst []uint64, _ arrow.Array, lo, hi int) { fill(dst, true) }
+func (decimalEdges) number(dst []uint64, _ bound, lo, hi int) { fill(dst, true) }
 
-// texts returns the offsets of the strings lo … hi-1 of an array and what they point into.
-func texts(a arrow.Array, lo, hi int) (offsets []int32, data []byte) {
-	d := a.Data()
-	if b := d.Buffers()[2]; b != nil {
-		data = b.Bytes()
+// texts returns the offsets of the strings lo … hi-1 of a bound and what they point into.
+func texts(b bound, lo, hi int) (offsets []int32, data []byte) {
+	d := b.Data()
+	if bytes := d.Buffers()[2]; bytes != nil {
+		data = bytes.Bytes()
 	}
 	return arrow.GetOffsets[int32](d, 1)[lo : hi+1], data
 }
@@ -267,44 +279,65 @@ func texts(a arrow.Array, lo, hi int) (offsets []int32, data []byte) {
 func (e stringEdges) len() int { return len(e) }
 func (stringEdges) few() int   { return 4 }
 
-func (e stringEdges) less(dst, need []uint64, bounds arrow.Array, lo, hi, edge int) {
-	offsets, data := texts(bounds, lo, hi)
-	lessThanString(dst, need, offsets, data, e[edge])
+// A stringEdge is an edge with its head.
+type stringEdge struct {
+	text string
+	head int64
+	// decisive says that a string that has the same head is not less.
+	decisive bool
 }
 
-func (e stringEdges) crosses(dst []uint64, lower, upper arrow.Array, lo, hi int, start bool) {
+func stringEdgeOf(s string) stringEdge {
+	return stringEdge{s, colstats.Head(s), len(s) <= 8 && !strings.HasSuffix(s, "\x00")}
+}
+
+func (e stringEdges) less(dst, need []uint64, b bound, lo, hi, edge int) {
+	offsets, data := texts(b, lo, hi)
+	lessThanString(dst, need, b.heads[lo:hi], offsets, data, e[edge])
+}
+
+func (e stringEdges) between(dst []uint64, lower, upper bound, lo, hi, edge int) bool {
+	from, below := e[edge-1], e[edge]
+	if from.decisive && below.decisive {
+		between(dst, lower.heads[lo:hi], upper.heads[lo:hi], from.head, below.head)
+		return true
+	}
+	return false
+}
+
+func (e stringEdges) crosses(dst []uint64, lower, upper bound, lo, hi int, start bool) {
 	loOffsets, loData := texts(lower, lo, hi)
 	hiOffsets, hiData := texts(upper, lo, hi)
 	crossesFunc(dst, hi-lo, len(e), start,
-		func(i, edge int) bool { return string(loData[loOffsets[i]:loOffsets[i+1]]) < e[edge] },
-		func(i, edge int) bool { return string(hiData[hiOffsets[i]:hiOffsets[i+1]]) < e[edge] })
+		func(i, edge int) bool { return string(loData[loOffsets[i]:loOffsets[i+1]]) < e[edge].text },
+		func(i, edge int) bool { return string(hiData[hiOffsets[i]:hiOffsets[i+1]]) < e[edge].text })
 }
 
-func (stringEdges) lessOther(dst []uint64, a, b arrow.Array, lo, hi int) {
+func (stringEdges) lessOther(dst []uint64, a, b bound, lo, hi int) {
 	aOffsets, aData := texts(a, lo, hi)
 	bOffsets, bData := texts(b, lo, hi)
 	lessThanOtherString(dst, aOffsets, aData, bOffsets, bData)
 }
 
-func (stringEdges) number(dst []uint64, _ arrow.Array, lo, hi int) { fill(dst, true) }
+func (stringEdges) number(dst []uint64, _ bound, lo, hi int) { fill(dst, true) }
 
 func (e boolEdges) len() int { return int(e) }
 func (boolEdges) few() int   { return 1 }
 
-func (boolEdges) less(dst, _ []uint64, bounds arrow.Array, lo, hi, _ int) {
-	d := bounds.Data()
+func (boolEdges) less(dst, _ []uint64, b bound, lo, hi, _ int) {
+	d := b.Data()
 	notSet(dst, d.Buffers()[1].Bytes(), d.Offset()+lo, hi-lo)
 }
 
 // crosses is for more edges than booleans can have.
-func (boolEdges) crosses(dst []uint64, _, _ arrow.Array, _, _ int, _ bool) { fill(dst, true) }
+func (boolEdges) crosses(dst []uint64, _, _ bound, _, _ int, _ bool) { fill(dst, true) }
 
-func (boolEdges) lessOther(dst []uint64, a, b arrow.Array, lo, hi int) {
+func (boolEdges) lessOther(dst []uint64, a, b bound, lo, hi int) {
 	x, y := a.Data(), b.Data()
 	lessThanOtherBit(dst, x.Buffers()[1].Bytes(), x.Offset()+lo, y.Buffers()[1].Bytes(), y.Offset()+lo, hi-lo)
 }
 
-func (boolEdges) number(dst []uint64, _ arrow.Array, lo, hi int) { fill(dst, true) }
+func (boolEdges) number(dst []uint64, _ bound, lo, hi int) { fill(dst, true) }
 
 // boundedOf returns the bitmap of the files with bounds.
 func boundedOf(f *colstats.Facts) []uint64 {
@@ -314,10 +347,12 @@ func boundedOf(f *colstats.Facts) []uint64 {
 	return f.Bounded
 }
 
-// window returns the words of a bitmap for the files lo … hi-1, or nil.
+var noBits [chunkWords]uint64 // of a chunk; never written
+
+// window returns the words of a bitmap for the files lo … hi-1 of a chunk; one that is nil has none set.
 func window(bitmap []uint64, lo, hi int) []uint64 {
 	if bitmap == nil {
-		return nil
+		return noBits[:(hi-lo+63)/64]
 	}
 	return bitmap[lo/64 : (hi+63)/64]
 }

@@ -92,8 +92,9 @@ func checkFacts(f *colstats.Facts, c *schema.Column, want arrow.DataType, n int)
 	if f.Bounded == nil || f.Lower == nil {
 		return nil
 	}
-	for _, bounds := range [...]arrow.Array{f.Lower, f.Upper} {
-		if want == nil || bounds == nil || bounds.Len() < n || !sameType(bounds.DataType(), want) {
+	text := want != nil && (want.ID() == arrow.STRING || want.ID() == arrow.BINARY)
+	for _, b := range [...]bound{lowerOf(f), upperOf(f)} {
+		if want == nil || b.Array == nil || b.Len() < n || !sameType(b.DataType(), want) || text && len(b.heads) < n {
 			return fmt.Errorf("vectorized: the bounds of %v are not %d values of type %v", c, n, want)
 		}
 	}
@@ -132,6 +133,10 @@ func (r *run) eval(id int32, need []uint64) []uint64 {
 	n := &r.p.nodes[id]
 	g := &r.registers[id]
 	bits, todo := g.bits[:len(need)], g.todo[:len(need)]
+	if n.kind == planNever || n.kind == planAlways {
+		fill(bits, n.kind == planAlways)
+		return bits
+	}
 	copy(todo, need)
 	if n.shared {
 		var missing uint64
@@ -145,8 +150,6 @@ func (r *run) eval(id int32, need []uint64) []uint64 {
 		}
 	}
 	switch n.kind {
-	case planNever, planAlways:
-		fill(bits, n.kind == planAlways)
 	case planAnd, planOr:
 		r.connect(n, bits, todo, g.left[:len(need)])
 	default:
@@ -347,6 +350,10 @@ func (r *run) answer(dst []uint64, id int32, need []uint64) {
 // partitions answers whether some read's partition predicate may be TRUE. As in Spark, which evaluates it on every file's
 // partition values, an ANSI error there is an error of the whole.
 func (r *run) partitions(dst, files []uint64) error {
+	if r.p.partition == always {
+		copy(dst, files)
+		return nil
+	}
 	r.ev.failed = false
 	r.answer(dst, r.p.partition, files)
 	if !r.ev.failed {

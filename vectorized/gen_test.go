@@ -93,6 +93,8 @@ var testPools = map[schema.Kind][]string{
 	schema.Boolean: {"false", "true"},
 	schema.String: {
 		"", "a", "ab", "abc", "ab%", "a_c", "b", "ba", "é", "éa", "z", "zz\U0010ffff", "A", "10", "-3", "2020-01-01", "true",
+		// Heads that are equal though the strings are not.
+		"ab\x00", "ab\x00\x00", "abcdefgh", "abcdefgh\x00", "abcdefghi",
 		"abcdefghijklmnopqrstuvwxyzabcdefghijklmnop",
 		// Around the 32 characters that writers keep, and the characters that they cut before or append.
 		"abcdefghijklmnopqrstuvwxyzabcdef", "abcdefghijklmnopqrstuvwxyzabcdef\x7f", "abcdefghijklmnopqrstuvwxyzabcdefé",
@@ -156,7 +158,7 @@ func valuesOf(typ schema.Type) (values []predicate.Value) {
 			values = append(values, predicate.Value{Type: typ, S: s})
 		}
 	case schema.Binary:
-		for _, s := range []string{"", "a", "b", "\xff"} {
+		for _, s := range []string{"", "a", "b", "\x00", "\xff", "\xff\xff\xff\xff\xff\xff\xff\xff", "\xff\xff\xff\xff\xff\xff\xff\xff\xff"} {
 			values = append(values, predicate.Value{Type: typ, S: s})
 		}
 	case schema.Date:
@@ -341,7 +343,15 @@ func layFacts(c *schema.Column, files []fileFacts, offset int, nilBitmaps bool) 
 		lower, upper = append(lower, file.lower), append(upper, file.upper)
 	}
 	f.Lower, f.Upper = makeArray(c.Type, lower, offset), makeArray(c.Type, upper, offset)
+	addHeads(f)
 	return f
+}
+
+// addHeads fills in the heads of bounds.
+func addHeads(f *colstats.Facts) {
+	if f.Column.Type.Kind == schema.String || f.Column.Type.Kind == schema.Binary {
+		f.LowerHeads, f.UpperHeads = colstats.Heads(f.Lower), colstats.Heads(f.Upper)
+	}
 }
 
 // makeArray makes an Arrow array of values or NULLs, all but the first skip of them.

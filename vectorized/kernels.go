@@ -2,7 +2,7 @@ package vectorized
 
 import (
 	"cmp"
-	"encoding/binary"
+	"math"
 	"math/bits"
 
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
@@ -41,12 +41,21 @@ func lessThan[T cmp.Ordered](dst []uint64, values []T, lit T) {
 // between sets the bits of the files whose lower bound is less than below and whose upper bound is not less than from. The
 // slices of bounds have one length.
 func between[T cmp.Ordered](dst []uint64, lowers, uppers []T, from, below T) {
-	for w := betweenFast(dst, lowers, uppers, from, below); w < (len(lowers)+63)/64; w++ {
-		los := lowers[w*64 : min(w*64+64, len(lowers))]
-		his := uppers[w*64:][:len(los)]
+	w := betweenFast(dst, lowers, uppers, from, below)
+	for ; w < len(lowers)/64; w++ {
+		los, his := (*[64]T)(lowers[w*64:]), (*[64]T)(uppers[w*64:])
 		var in uint64
-		for i, lo := range los {
-			in |= (b2u(lo < below) &^ b2u(his[i] < from)) << (i & 63)
+		for i := 0; i < 64; i += 4 { // as in lessThan
+			l, h := (*[4]T)(los[i:]), (*[4]T)(his[i:])
+			in |= (b2u(l[0] < below)&^b2u(h[0] < from) | (b2u(l[1] < below)&^b2u(h[1] < from))<<1 |
+				(b2u(l[2] < below)&^b2u(h[2] < from))<<2 | (b2u(l[3] < below)&^b2u(h[3] < from))<<3) << i
+		}
+		dst[w] = in
+	}
+	if rest := lowers[w*64:]; len(rest) > 0 {
+		var in uint64
+		for i, lo := range rest {
+			in |= (b2u(lo < below) &^ b2u(uppers[w*64+i] < from)) << i
 		}
 		dst[w] = in
 	}
@@ -80,43 +89,28 @@ func lessThanDecimal(dst []uint64, values []decimal128.Num, lit decimal128.Num) 
 }
 
 // lessThanString is lessThan for strings in byte order, of the files that need has: other bits mean nothing. Value i is
-// data[offsets[i]:offsets[i+1]].
+// data[offsets[i]:offsets[i+1]], and its head is heads[i], see [colstats.Heads]. dst is not need.
 //
-// The first eight bytes, as a number, decide most comparisons. Where they are equal, zero bytes standing in for those
-// that a string does not have, a lit of up to eight bytes is greater iff it is longer.
-func lessThanString(dst, need []uint64, offsets []int32, data []byte, lit string) {
-	var head [8]byte
-	copy(head[:], lit)
-	key := binary.BigEndian.Uint64(head[:])
-	n := len(offsets) - 1
-	for w := range (n + 63) / 64 {
-		chunk := offsets[w*64 : min(w*64+64, n)+1]
-		one := need[w] & lowBits(len(chunk)-1) // the strings that are compared one by one
-		var less uint64
-		if bits.OnesCount64(one) > fewStrings && int(chunk[len(chunk)-1])+8 <= len(data) {
-			var same uint64
-			from := int(chunk[0])
-			for i, to := range chunk[1:] { // no branch: which strings are less is as good as random
-				size := int(to) - from
-				k := binary.BigEndian.Uint64(data[from:]) &^ (^uint64(0) >> (8 * size))
-				less |= (b2u(k < key) | b2u(k == key)&b2u(size < len(lit))) << (i & 63)
-				same |= b2u(k == key) << (i & 63)
-				from = int(to)
-			}
-			if one &= same; len(lit) <= 8 {
-				one = 0
-			}
+// Only where the heads are equal, and then mostly not, do the strings themselves have to be looked at.
+func lessThanString(dst, need []uint64, heads []int64, offsets []int32, data []byte, lit stringEdge) {
+	lessThan(dst, heads, lit.head)
+	if lit.decisive {
+		return
+	}
+	var most [chunkWords]uint64 // the strings that are less, or have the same head
+	if lit.head == math.MaxInt64 {
+		fill(most[:], true)
+	} else {
+		lessThan(most[:len(dst)], heads, lit.head+1)
+	}
+	for w, less := range dst {
+		for same := need[w] & most[w] &^ less & lowBits(len(heads)-w*64); same != 0; same &= same - 1 {
+			i := bits.TrailingZeros64(same)
+			text := data[offsets[w*64+i]:offsets[w*64+i+1]]
+			dst[w] |= b2u(string(text) < lit.text) << i
 		}
-		for ; one != 0; one &= one - 1 {
-			i := bits.TrailingZeros64(one)
-			less = less&^(1<<i) | b2u(string(data[chunk[i]:chunk[i+1]]) < lit)<<i
-		}
-		dst[w] = less
 	}
 }
-
-// fewStrings of 64 are compared faster one by one.
-const fewStrings = 12
 
 // notSet is lessThan(true) for n booleans packed LSB first, the first of them being bit offset of packed.
 func notSet(dst []uint64, packed []byte, offset, n int) {

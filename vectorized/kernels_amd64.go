@@ -26,16 +26,34 @@ func lessFloat32AVX2(dst *uint64, values *float32, words int, lit float32)
 //go:noescape
 func betweenInt64AVX2(dst *uint64, lowers, uppers *int64, words int, from, below int64)
 
+//go:noescape
+func betweenInt32AVX2(dst *uint64, lowers, uppers *int32, words int, from, below int32)
+
+//go:noescape
+func betweenFloat64AVX2(dst *uint64, lowers, uppers *float64, words int, from, below float64)
+
+//go:noescape
+func betweenFloat32AVX2(dst *uint64, lowers, uppers *float32, words int, from, below float32)
+
 // betweenFast is between for as many whole words as a faster kernel does, and returns their number.
 func betweenFast[T cmp.Ordered](dst []uint64, lowers, uppers []T, from, below T) (words int) {
 	words = len(lowers) / 64
-	los, ok := any(lowers).([]int64)
-	if words == 0 || !hasAVX2 || !ok {
+	if words == 0 || !hasAVX2 {
 		return 0
 	}
-	his := any(uppers).([]int64)
-	_, _ = dst[words-1], his[words*64-1]
-	betweenInt64AVX2(&dst[0], &los[0], &his[0], words, any(from).(int64), any(below).(int64))
+	_, _ = dst[words-1], uppers[words*64-1]
+	switch lowers := any(lowers).(type) {
+	case []int64:
+		betweenInt64AVX2(&dst[0], &lowers[0], &any(uppers).([]int64)[0], words, any(from).(int64), any(below).(int64))
+	case []int32:
+		betweenInt32AVX2(&dst[0], &lowers[0], &any(uppers).([]int32)[0], words, any(from).(int32), any(below).(int32))
+	case []float64:
+		betweenFloat64AVX2(&dst[0], &lowers[0], &any(uppers).([]float64)[0], words, any(from).(float64), any(below).(float64))
+	case []float32:
+		betweenFloat32AVX2(&dst[0], &lowers[0], &any(uppers).([]float32)[0], words, any(from).(float32), any(below).(float32))
+	default:
+		return 0
+	}
 	return words
 }
 

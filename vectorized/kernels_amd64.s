@@ -99,16 +99,23 @@ next:
 	VZEROUPPER
 	RET
 
-#define BETWEEN(I) \
-	VPCMPGTQ  (I*32)(SI), Y0, Y1; \
-	VPCMPGTQ  (I*32)(DX), Y2, Y3; \
-	VPANDN    Y1, Y3, Y1; \
-	COLLECT(VMOVMSKPD, I, 4)
+// Y1 becomes what Y1 has and Y3 has not.
+#define BETWEEN64(I) VPCMPGTQ (I*32)(SI), Y0, Y1; VPCMPGTQ (I*32)(DX), Y2, Y3; VPANDN Y1, Y3, Y1; COLLECT(VMOVMSKPD, I, 4)
+#define BETWEEN32(I) VPCMPGTD (I*32)(SI), Y0, Y1; VPCMPGTD (I*32)(DX), Y2, Y3; VPANDN Y1, Y3, Y1; COLLECT(VMOVMSKPS, I, 8)
+
+#define BETWEENFLOAT64(I) \
+	VMOVUPD (I*32)(SI), Y1; VCMPPD $30, Y1, Y0, Y1; \
+	VMOVUPD (I*32)(DX), Y3; VCMPPD $30, Y3, Y2, Y3; \
+	VPANDN  Y1, Y3, Y1; COLLECT(VMOVMSKPD, I, 4)
+#define BETWEENFLOAT32(I) \
+	VMOVUPS (I*32)(SI), Y1; VCMPPS $30, Y1, Y0, Y1; \
+	VMOVUPS (I*32)(DX), Y3; VCMPPS $30, Y3, Y2, Y3; \
+	VPANDN  Y1, Y3, Y1; COLLECT(VMOVMSKPS, I, 8)
+
+// The functions below store a bit for each lower < below of which the upper is not < from. Both arrays are read side by
+// side, as memory likes it better than one after the other.
 
 // func betweenInt64AVX2(dst *uint64, lowers, uppers *int64, words int, from, below int64)
-//
-// It stores a bit for each lower < below of which the upper is not < from. Both arrays are read side by side, as memory
-// likes it better than one after the other.
 TEXT ·betweenInt64AVX2(SB), NOSPLIT, $0-48
 	MOVQ         dst+0(FP), DI
 	MOVQ         lowers+8(FP), SI
@@ -119,13 +126,85 @@ TEXT ·betweenInt64AVX2(SB), NOSPLIT, $0-48
 
 next:
 	XORL BX, BX
-	BETWEEN(0); BETWEEN(1); BETWEEN(2); BETWEEN(3)
-	BETWEEN(4); BETWEEN(5); BETWEEN(6); BETWEEN(7)
-	BETWEEN(8); BETWEEN(9); BETWEEN(10); BETWEEN(11)
-	BETWEEN(12); BETWEEN(13); BETWEEN(14); BETWEEN(15)
+	BETWEEN64(0); BETWEEN64(1); BETWEEN64(2); BETWEEN64(3)
+	BETWEEN64(4); BETWEEN64(5); BETWEEN64(6); BETWEEN64(7)
+	BETWEEN64(8); BETWEEN64(9); BETWEEN64(10); BETWEEN64(11)
+	BETWEEN64(12); BETWEEN64(13); BETWEEN64(14); BETWEEN64(15)
 	MOVQ BX, (DI)
 	ADDQ $512, SI
 	ADDQ $512, DX
+	ADDQ $8, DI
+	DECQ CX
+	JNZ  next
+	VZEROUPPER
+	RET
+
+// func betweenInt32AVX2(dst *uint64, lowers, uppers *int32, words int, from, below int32)
+TEXT ·betweenInt32AVX2(SB), NOSPLIT, $0-40
+	MOVQ         dst+0(FP), DI
+	MOVQ         lowers+8(FP), SI
+	MOVQ         uppers+16(FP), DX
+	MOVQ         words+24(FP), CX
+	MOVL         from+32(FP), AX
+	VMOVD        AX, X2
+	VPBROADCASTD X2, Y2
+	MOVL         below+36(FP), AX
+	VMOVD        AX, X0
+	VPBROADCASTD X0, Y0
+
+next:
+	XORL BX, BX
+	BETWEEN32(0); BETWEEN32(1); BETWEEN32(2); BETWEEN32(3)
+	BETWEEN32(4); BETWEEN32(5); BETWEEN32(6); BETWEEN32(7)
+	MOVQ BX, (DI)
+	ADDQ $256, SI
+	ADDQ $256, DX
+	ADDQ $8, DI
+	DECQ CX
+	JNZ  next
+	VZEROUPPER
+	RET
+
+// func betweenFloat64AVX2(dst *uint64, lowers, uppers *float64, words int, from, below float64)
+TEXT ·betweenFloat64AVX2(SB), NOSPLIT, $0-48
+	MOVQ         dst+0(FP), DI
+	MOVQ         lowers+8(FP), SI
+	MOVQ         uppers+16(FP), DX
+	MOVQ         words+24(FP), CX
+	VBROADCASTSD from+32(FP), Y2
+	VBROADCASTSD below+40(FP), Y0
+
+next:
+	XORL BX, BX
+	BETWEENFLOAT64(0); BETWEENFLOAT64(1); BETWEENFLOAT64(2); BETWEENFLOAT64(3)
+	BETWEENFLOAT64(4); BETWEENFLOAT64(5); BETWEENFLOAT64(6); BETWEENFLOAT64(7)
+	BETWEENFLOAT64(8); BETWEENFLOAT64(9); BETWEENFLOAT64(10); BETWEENFLOAT64(11)
+	BETWEENFLOAT64(12); BETWEENFLOAT64(13); BETWEENFLOAT64(14); BETWEENFLOAT64(15)
+	MOVQ BX, (DI)
+	ADDQ $512, SI
+	ADDQ $512, DX
+	ADDQ $8, DI
+	DECQ CX
+	JNZ  next
+	VZEROUPPER
+	RET
+
+// func betweenFloat32AVX2(dst *uint64, lowers, uppers *float32, words int, from, below float32)
+TEXT ·betweenFloat32AVX2(SB), NOSPLIT, $0-40
+	MOVQ         dst+0(FP), DI
+	MOVQ         lowers+8(FP), SI
+	MOVQ         uppers+16(FP), DX
+	MOVQ         words+24(FP), CX
+	VBROADCASTSS from+32(FP), Y2
+	VBROADCASTSS below+36(FP), Y0
+
+next:
+	XORL BX, BX
+	BETWEENFLOAT32(0); BETWEENFLOAT32(1); BETWEENFLOAT32(2); BETWEENFLOAT32(3)
+	BETWEENFLOAT32(4); BETWEENFLOAT32(5); BETWEENFLOAT32(6); BETWEENFLOAT32(7)
+	MOVQ BX, (DI)
+	ADDQ $256, SI
+	ADDQ $256, DX
 	ADDQ $8, DI
 	DECQ CX
 	JNZ  next

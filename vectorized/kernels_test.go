@@ -56,8 +56,11 @@ func (k *harness) check() {
 	garbage := drawValue(k.T, k.typ)
 	offset := rapid.IntRange(0, 9).Draw(k.T, "offset")
 	pad := slices.Repeat([]predicate.Value{garbage}, offset)
-	lower := makeArray(k.typ, append(slices.Clone(pad), k.lower...), offset)
-	upper := makeArray(k.typ, append(slices.Clone(pad), k.upper...), offset)
+	facts := &colstats.Facts{Column: &schema.Column{Type: k.typ}}
+	facts.Lower = makeArray(k.typ, append(slices.Clone(pad), k.lower...), offset)
+	facts.Upper = makeArray(k.typ, append(slices.Clone(pad), k.upper...), offset)
+	addHeads(facts)
+	lower, upper := lowerOf(facts), upperOf(facts)
 
 	var at []predicate.Value
 	for range rapid.IntRange(1, 12).Draw(k.T, "edges") {

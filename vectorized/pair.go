@@ -34,10 +34,10 @@ func (p *pairTest) run(dst, spare []uint64, a, b *colstats.Facts, lo, hi int) {
 	}
 	switch p.op {
 	case predicate.LT, predicate.GT:
-		p.edges.lessOther(dst, a.Lower, b.Upper, lo, hi)
+		p.edges.lessOther(dst, lowerOf(a), upperOf(b), lo, hi)
 		return
 	case predicate.GE, predicate.LE:
-		p.edges.lessOther(dst, a.Upper, b.Lower, lo, hi)
+		p.edges.lessOther(dst, upperOf(a), lowerOf(b), lo, hi)
 		for i := range dst {
 			dst[i] = ^dst[i]
 		}
@@ -45,15 +45,15 @@ func (p *pairTest) run(dst, spare []uint64, a, b *colstats.Facts, lo, hi int) {
 	}
 	more := spare[:len(dst)]
 	if p.op == predicate.EQ {
-		p.edges.lessOther(dst, a.Upper, b.Lower, lo, hi)
-		p.edges.lessOther(more, b.Upper, a.Lower, lo, hi)
+		p.edges.lessOther(dst, upperOf(a), lowerOf(b), lo, hi)
+		p.edges.lessOther(more, upperOf(b), lowerOf(a), lo, hi)
 		for i := range dst {
 			dst[i] = ^(dst[i] | more[i])
 		}
 		return
 	}
-	p.edges.lessOther(dst, a.Lower, b.Upper, lo, hi)
-	p.edges.lessOther(more, b.Lower, a.Upper, lo, hi)
+	p.edges.lessOther(dst, lowerOf(a), upperOf(b), lo, hi)
+	p.edges.lessOther(more, lowerOf(b), upperOf(a), lo, hi)
 	for i := range dst {
 		dst[i] |= more[i]
 	}
