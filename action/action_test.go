@@ -168,11 +168,11 @@ func TestTextsOfAnyLengthUpToTheLimit(t *testing.T) {
 	if !cmp.Equal(got, want) {
 		t.Errorf("got lengths %v, want %v", got, want)
 	}
-	for _, err := range Texts(strings.NewReader("{\"a\":1}\n"+strings.Repeat(" ", 200_000)+"{}"), 100_000) {
+	for _, err := range All(strings.NewReader("{\"a\":1}\n"+strings.Repeat(" ", 200_000)+"{}"), 100_000) {
 		if err != nil {
-			var c *CorruptError
-			if !errors.As(err, &c) || c.Line != 2 {
-				t.Errorf("got %v, want a CorruptError at line 2", err)
+			var l *LimitError
+			if !errors.As(err, &l) || l.Option != "MaxActionBytes" || !strings.Contains(err.Error(), "line 2: an action of more than the 100000 bytes that option MaxActionBytes allows") {
+				t.Errorf("got %v", err)
 			}
 			return
 		}

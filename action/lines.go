@@ -21,7 +21,7 @@ type Text struct {
 // Texts splits a commit file, or any other file of actions, into its lines and passes over blank ones. The protocol wants
 // one action on each line, so an action that is spread over several does not parse.
 //
-// maxBytes bounds one line; 0 means [DefaultMaxBytes]. A longer one is a [CorruptError], other errors are those of r.
+// maxBytes bounds one line; 0 means [DefaultMaxBytes]. A longer one is a [LimitError], other errors are those of r.
 func Texts(r io.Reader, maxBytes int) iter.Seq2[Text, error] {
 	if maxBytes <= 0 {
 		maxBytes = DefaultMaxBytes
@@ -40,8 +40,8 @@ func Texts(r io.Reader, maxBytes int) iter.Seq2[Text, error] {
 				long = append(long, data...)
 				data = long
 			}
-			if len(data) > maxBytes {
-				yield(Text{Line: n}, &CorruptError{Line: n, Reason: fmt.Sprintf("more than %d bytes", maxBytes)})
+			if err := CheckLength(data, maxBytes); err != nil {
+				yield(Text{Line: n}, err) // the text's line says where
 				return
 			}
 			if err != nil && !errors.Is(err, io.EOF) {
@@ -58,6 +58,17 @@ func Texts(r io.Reader, maxBytes int) iter.Seq2[Text, error] {
 	}
 }
 
+// CheckLength returns a [LimitError] for a line of more than maxBytes; 0 means [DefaultMaxBytes].
+func CheckLength(line []byte, maxBytes int) error {
+	if maxBytes <= 0 {
+		maxBytes = DefaultMaxBytes
+	}
+	if len(line) <= maxBytes {
+		return nil
+	}
+	return &LimitError{What: "an action", Size: -1, Unit: "bytes", Max: int64(maxBytes), Option: "MaxActionBytes"}
+}
+
 // All reads every action of a file, as [Texts] and [Parse] do. It stops after the first error.
 func All(r io.Reader, maxBytes int) iter.Seq2[Action, error] {
 	return func(yield func(Action, error) bool) {
@@ -65,6 +76,8 @@ func All(r io.Reader, maxBytes int) iter.Seq2[Action, error] {
 			var a Action
 			if err == nil {
 				a, err = text.Parse()
+			} else if errors.Is(err, ErrLimit) {
+				err = fmt.Errorf("action: line %d: %w", text.Line, err)
 			}
 			if errors.Is(err, ErrEmpty) {
 				continue

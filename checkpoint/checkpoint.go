@@ -63,6 +63,7 @@ func Open(ctx context.Context, store logstore.Store, names []string, o Options) 
 		}
 	}
 	var sidecars []string
+	known := map[string]bool{}
 	for line, err := range c.lines(ctx, c.top, []string{"sidecar"}, nil) {
 		if err != nil {
 			return nil, err
@@ -71,6 +72,16 @@ func Open(ctx context.Context, store logstore.Store, names []string, o Options) 
 		if err != nil {
 			return nil, &Error{File: names[0], RowGroup: -1, Err: err}
 		}
+		switch {
+		case known[name]: // its adds would count twice
+			err = corrupt("the sidecar %q is named twice", name)
+		case len(sidecars) == c.o.MaxSidecars:
+			err = &action.LimitError{What: "a checkpoint", Size: -1, Unit: "sidecars", Max: int64(c.o.MaxSidecars), Option: "MaxSidecars"}
+		}
+		if err != nil {
+			return nil, &Error{File: names[0], RowGroup: -1, Err: err}
+		}
+		known[name] = true
 		sidecars = append(sidecars, name)
 	}
 	parts, err := c.openParts(ctx, store, sidecars)

@@ -199,7 +199,7 @@ func TestBatchesSayWhatTheActionsSay(t *testing.T) {
 func checkError(t *testing.T, err error) {
 	t.Helper()
 	var e *checkpoint.Error
-	if !errors.As(err, &e) || !errors.Is(err, checkpoint.ErrCorrupt) && !errors.Is(err, checkpoint.ErrLimit) && !errors.Is(err, logstore.ErrNotFound) {
+	if !errors.As(err, &e) || !errors.Is(err, checkpoint.ErrCorrupt) && !errors.Is(err, action.ErrLimit) && !errors.Is(err, logstore.ErrNotFound) {
 		t.Errorf("%T: %v", err, err)
 	}
 }

@@ -12,11 +12,9 @@ var (
 	// ErrCorrupt matches every error about bytes that are no checkpoint, a damaged one, or one written in a way that this
 	// version cannot read.
 	ErrCorrupt = errors.New("corrupt checkpoint")
-	// ErrLimit matches every error about a checkpoint that asks for more memory than Options allow.
-	ErrLimit = errors.New("checkpoint exceeds a limit")
 )
 
-// An Error says where in a checkpoint reading failed. It matches [ErrCorrupt] when the bytes are to blame, [ErrLimit]
+// An Error says where in a checkpoint reading failed. It matches [ErrCorrupt] when the bytes are to blame, [action.ErrLimit]
 // when they ask for too much, and neither when the store failed.
 type Error struct {
 	File     string // relative to the table's root
@@ -41,11 +39,8 @@ func (e *Error) Error() string {
 }
 
 func (e *Error) Unwrap() []error {
-	switch {
-	case errors.Is(e.Err, leaf.ErrCorrupt), errors.Is(e.Err, leaf.ErrUnsupported):
+	if errors.Is(e.Err, leaf.ErrCorrupt) || errors.Is(e.Err, leaf.ErrUnsupported) {
 		return []error{ErrCorrupt, e.Err}
-	case errors.Is(e.Err, leaf.ErrLimit):
-		return []error{ErrLimit, e.Err}
 	}
 	return []error{e.Err}
 }
@@ -60,8 +55,4 @@ func recovered(file string, err *error) {
 	if p := recover(); p != nil {
 		*err = &Error{File: file, RowGroup: -1, Err: corrupt("reading it panicked: %v", p)}
 	}
-}
-
-func tooMuch(what string, limit int64) error {
-	return fmt.Errorf("%w: %s of more than %d bytes", ErrLimit, what, limit)
 }

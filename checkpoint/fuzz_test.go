@@ -10,6 +10,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"github.com/deltaskip/deltaskip/action"
 	"github.com/deltaskip/deltaskip/checkpoint"
 	"github.com/deltaskip/deltaskip/logstore"
 	"github.com/deltaskip/deltaskip/logstore/storetest"
@@ -56,7 +57,7 @@ func readDamaged(t *testing.T, name string, data []byte) {
 		t.Fatal(err)
 	}
 	known := func(err error) {
-		if !errors.Is(err, checkpoint.ErrCorrupt) && !errors.Is(err, checkpoint.ErrLimit) && !errors.Is(err, logstore.ErrNotFound) {
+		if !errors.Is(err, checkpoint.ErrCorrupt) && !errors.Is(err, action.ErrLimit) && !errors.Is(err, logstore.ErrNotFound) {
 			t.Errorf("%T: %v", err, err)
 		}
 		var e *checkpoint.Error

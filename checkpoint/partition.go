@@ -84,7 +84,7 @@ func (b *batchReader) readPartitionTexts(raw *colstats.Raw) error {
 			return err
 		}
 		if size > maxPartitionText {
-			return p.value.fail(tooMuch("partition values of one batch", maxPartitionText))
+			return p.value.fail(corrupt("partition values of more than %d bytes in one batch", maxPartitionText))
 		}
 		at++
 		for _, w := range columns {

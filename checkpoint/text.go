@@ -33,9 +33,9 @@ var kindNames = map[colstats.LineKind]string{
 
 func openText(ctx context.Context, store logstore.Store, name string, limit int64) (*textFile, error) {
 	t := &textFile{name: name}
-	data, _, err := store.Get(ctx, name, limit)
+	data, e, err := store.Get(ctx, name, limit)
 	if errors.Is(err, logstore.ErrTooLarge) {
-		return nil, t.fail(0, fmt.Errorf("%w: %w", ErrLimit, err))
+		return nil, t.fail(0, &action.LimitError{What: "a checkpoint in JSON", Size: e.Size, Unit: "bytes", Max: limit, Option: "MaxJSONBytes"})
 	}
 	if err != nil {
 		return nil, t.fail(0, err)

@@ -75,7 +75,7 @@ func (c *Checker) firstRow(ctx context.Context, p *probe, add *action.Add, befor
 	if err != nil {
 		return hit, false, 0, err
 	}
-	f, closeFile, err := rows.Open(ctx, c.log.Store(), add)
+	f, closeFile, err := c.source().Open(ctx, add)
 	if err != nil {
 		return hit, false, 0, err
 	}

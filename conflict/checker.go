@@ -12,11 +12,14 @@ import (
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow/memory"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/deltaskip/deltaskip/action"
 	"github.com/deltaskip/deltaskip/colstats"
 	"github.com/deltaskip/deltaskip/deltalog"
 	"github.com/deltaskip/deltaskip/internal/ordered"
+	"github.com/deltaskip/deltaskip/logstore"
+	"github.com/deltaskip/deltaskip/rows"
 )
 
 // Options say how transactions are checked. The zero Options works and decides as Delta does.
@@ -61,6 +64,15 @@ type Options struct {
 	// PartitionZone is where partition values of timestamps that name no zone were written; nil means UTC, and
 	// [colstats.UnknownZone] that they prove nothing.
 	PartitionZone *time.Location
+
+	// Roots are folders outside the table whose files its actions may name, to be read in mode Exact and by what looks below
+	// whole files. Without them a path that leads out of the table is never opened.
+	Roots []rows.Root
+	// MaxMemoryBytes bounds the commits that one check holds at a time beside the cache, with what is decoded of them, about; 0
+	// means 4 GiB. A commit that needs more by itself is an error that matches [action.ErrLimit].
+	MaxMemoryBytes int64
+	// Limits bound what data files and deletion vectors can cost. A file that exceeds one is one that cannot be read.
+	Limits rows.Limits
 }
 
 // Newest as the last winner means all there are.
@@ -84,6 +96,12 @@ func NewChecker(log *deltalog.Log, o Options) (*Checker, error) {
 	}
 	if o.Workers < 0 || o.ReadAhead < 0 || o.MaxStatsBytes < 0 {
 		return nil, fmt.Errorf("conflict: negative option: %d workers, %d winners ahead, %d bytes of statistics", o.Workers, o.ReadAhead, o.MaxStatsBytes)
+	}
+	if o.MaxMemoryBytes < 0 {
+		return nil, fmt.Errorf("conflict: negative option: %d bytes of memory", o.MaxMemoryBytes)
+	}
+	if o.MaxMemoryBytes == 0 {
+		o.MaxMemoryBytes = 4 << 30
 	}
 	if o.ReadAhead == 0 {
 		o.ReadAhead = 16
@@ -247,13 +265,39 @@ func (c *Checker) winners(ctx context.Context, runs []*run, files []deltalog.Com
 				return
 			}
 		}
-		for w, err := range ordered.Map(ctx, c.o.ReadAhead, ordered.Items(rest), read, (*winner).release) {
+		held := semaphore.NewWeighted(c.o.MaxMemoryBytes)
+		for w, err := range ordered.Map(ctx, c.o.ReadAhead, c.affordable(rest, held), read, (*winner).release) {
 			if !yield(w, err) {
 				return
+			}
+			if err == nil {
+				held.Release(heldBytes(w.Entry))
 			}
 		}
 	}
 }
+
+// affordable is a source of commits that waits with each until there is memory for it.
+func (c *Checker) affordable(files []deltalog.CommitFile, held *semaphore.Weighted) func(context.Context) iter.Seq2[deltalog.CommitFile, error] {
+	return func(ctx context.Context) iter.Seq2[deltalog.CommitFile, error] {
+		return func(yield func(deltalog.CommitFile, error) bool) {
+			for _, f := range files {
+				var err error
+				if n := heldBytes(f.Entry); n > c.o.MaxMemoryBytes { // it would be waited for in vain
+					err = &action.LimitError{What: fmt.Sprintf("version %d", f.Version), Size: n, Unit: "bytes in memory", Max: c.o.MaxMemoryBytes, Option: "MaxMemoryBytes"}
+				} else {
+					err = held.Acquire(ctx, n)
+				}
+				if !yield(f, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
+// heldBytes is about what a commit takes: its text, and as much again for what is decoded of it.
+func heldBytes(e logstore.Entry) int64 { return 2 * max(e.Size, 0) }
 
 // cacheTable tells the table apart from others in the cache.
 func (c *Checker) cacheTable() any {
@@ -375,6 +419,11 @@ func (c *Checker) observe(ctx context.Context, e Event) {
 	if c.o.Observer != nil {
 		c.o.Observer.Observe(ctx, e)
 	}
+}
+
+// source is where the files that actions name are read from.
+func (c *Checker) source() rows.Source {
+	return rows.Source{Table: c.log.Store(), Roots: c.o.Roots, Limits: c.o.Limits}
 }
 
 func (c *Checker) colstats() colstats.Options {

@@ -481,7 +481,7 @@ func (u *unit) follow(ctx context.Context, from int64, winners iter.Seq2[*winner
 // passing reports whether an error of reading the log may go away by itself.
 func passing(err error) bool {
 	for _, lasting := range []error{
-		context.Canceled, context.DeadlineExceeded, action.ErrCorrupt, logstore.ErrTooLarge, logstore.ErrInvalidName, deltalog.ErrCatalogManaged,
+		context.Canceled, context.DeadlineExceeded, action.ErrCorrupt, action.ErrLimit, logstore.ErrTooLarge, logstore.ErrInvalidName, deltalog.ErrCatalogManaged,
 	} {
 		if errors.Is(err, lasting) {
 			return false

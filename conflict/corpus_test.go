@@ -20,7 +20,6 @@ import (
 
 	"github.com/deltaskip/deltaskip/action"
 	"github.com/deltaskip/deltaskip/conflict"
-	"github.com/deltaskip/deltaskip/deletionvector"
 	"github.com/deltaskip/deltaskip/deltalog"
 	"github.com/deltaskip/deltaskip/internal/corpus"
 	"github.com/deltaskip/deltaskip/internal/txnfile"
@@ -314,7 +313,7 @@ func lacks(t *testing.T, log *deltalog.Log, got conflict.Result, path string, wa
 	}
 	for _, a := range got.Actions {
 		if a, ok := a.(*action.Add); ok && a.Path == path {
-			v, err := deletionvector.Load(context.Background(), a.DeletionVector, -1, rows.Vectors(log.Store()))
+			v, err := rows.Source{Table: log.Store()}.Vector(context.Background(), a.DeletionVector, -1)
 			if err != nil {
 				t.Fatal(err)
 			}

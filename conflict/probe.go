@@ -83,7 +83,7 @@ func (c *Checker) newProbe(reads []Read, env predicate.Env, m *action.Metadata) 
 		p.stats, p.failure = c.newQuestion(bound)
 	}
 	p.matcher = sync.OnceValues(func() (*rows.Matcher, error) {
-		return rows.Compile(bound, rows.Options{Allocator: c.o.Memory, Zone: c.o.PartitionZone})
+		return rows.Compile(bound, rows.Options{Allocator: c.o.Memory, Zone: c.o.PartitionZone, Limits: c.o.Limits})
 	})
 	p.off, _ = c.newQuestion(partitions) // without it every file counts
 	return p

@@ -64,7 +64,7 @@ func (c *Checker) readForAReason(ctx context.Context, t *candidate, file *action
 	if err != nil {
 		return err
 	}
-	f, closeFile, err := rows.Open(ctx, c.log.Store(), file)
+	f, closeFile, err := c.source().Open(ctx, file)
 	if err != nil {
 		return err
 	}

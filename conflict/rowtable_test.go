@@ -188,9 +188,9 @@ func (r *rowTable) vectorAfter(result Result, path string) string {
 				r.t.Fatal(err)
 			}
 		}
-		v, err := deletionvector.Load(context.Background(), a.DeletionVector, -1, rows.Vectors(store))
+		v, err := rows.Source{Table: store}.Vector(context.Background(), a.DeletionVector, -1)
 		if err != nil {
-			v, err = deletionvector.Load(context.Background(), a.DeletionVector, -1, rows.Vectors(r.store))
+			v, err = rows.Source{Table: r.store}.Vector(context.Background(), a.DeletionVector, -1)
 		}
 		if err != nil {
 			r.t.Fatal(err)

@@ -196,7 +196,7 @@ func (t *candidate) ownFiles() map[string]ownFile {
 
 // vector reads a deletion vector of the table.
 func (c *Checker) vector(ctx context.Context, d *action.DeletionVector) (*deletionvector.Vector, error) {
-	return deletionvector.Load(ctx, d, -1, rows.Vectors(c.log.Store()))
+	return c.source().Vector(ctx, d, -1)
 }
 
 // marked returns the rows that the loser has taken out of a file, in the end.
@@ -254,7 +254,7 @@ func (c *Checker) readRow(ctx context.Context, t *candidate, add *action.Add, be
 	if err != nil {
 		return hit, false, err
 	}
-	f, closeFile, err := rows.Open(ctx, c.log.Store(), &action.Add{Path: add.Path, PartitionValues: add.PartitionValues})
+	f, closeFile, err := c.source().Open(ctx, &action.Add{Path: add.Path, PartitionValues: add.PartitionValues})
 	if err != nil {
 		return hit, false, err
 	}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/deltaskip/deltaskip/action"
-	"github.com/deltaskip/deltaskip/deletionvector"
 	"github.com/deltaskip/deltaskip/deltalog"
 	"github.com/deltaskip/deltaskip/logstore"
 	"github.com/deltaskip/deltaskip/logstore/storetest"
@@ -78,7 +77,7 @@ func (m *markingRace) lacks(version int64) string {
 	m.t.Helper()
 	for _, a := range parse(m.t, lines(m.t, m.store, version)...) {
 		if a, ok := a.(*action.Add); ok && a.Path == "f" {
-			v, err := deletionvector.Load(context.Background(), a.DeletionVector, 10, rows.Vectors(m.store))
+			v, err := rows.Source{Table: m.store}.Vector(context.Background(), a.DeletionVector, 10)
 			if err != nil {
 				m.t.Fatal(err)
 			}

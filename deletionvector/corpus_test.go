@@ -99,7 +99,7 @@ func TestBugCorpus(t *testing.T) {
 				if item.NumRecords != nil {
 					records = *item.NumRecords
 				}
-				v, err := Load(t.Context(), &item.Descriptor, records, below(dir))
+				v, err := Load(t.Context(), &item.Descriptor, records, Limits{}, below(dir))
 				if item.Expected != "rows" {
 					if !errors.Is(err, ErrCorrupt) {
 						t.Errorf("%d: vector %v, error %v", i, v, err)
@@ -176,7 +176,7 @@ func TestGoldenCorpus(t *testing.T) {
 				continue
 			}
 			cases++
-			v, err := Load(t.Context(), f.DV, f.NumRecords, below(dir))
+			v, err := Load(t.Context(), f.DV, f.NumRecords, Limits{}, below(dir))
 			if err != nil {
 				t.Errorf("%s %s: %v", relative, f.Path, err)
 				continue
@@ -243,7 +243,7 @@ func TestSparkCorpora(t *testing.T) {
 				if err := json.Unmarshal([]byte(add.Stats), &stats); err != nil {
 					t.Fatal(err)
 				}
-				v, err := Load(t.Context(), add.DeletionVector, stats.NumRecords, below(dir))
+				v, err := Load(t.Context(), add.DeletionVector, stats.NumRecords, Limits{}, below(dir))
 				if err != nil {
 					t.Errorf("%s: %v", log, err)
 					continue

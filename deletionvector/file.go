@@ -33,16 +33,43 @@ type File interface {
 // An Opener opens a file of deletion vectors by what [Path] returns.
 type Opener func(ctx context.Context, path string, absolute bool) (File, error)
 
+// Limits bound what a vector can cost. The zero Limits works.
+type Limits struct {
+	MaxVectorBytes int   // of its blob; 0 means 64 MiB
+	MaxVectorRows  int64 // that it marks, which may be many more than bytes; 0 means 1<<31
+}
+
+// check says whether a vector is too large, by its descriptor: its bytes must be as many, and mark as many rows.
+func (l Limits) check(d *action.DeletionVector) error {
+	if l.MaxVectorBytes <= 0 {
+		l.MaxVectorBytes = 64 << 20
+	}
+	if l.MaxVectorRows <= 0 {
+		l.MaxVectorRows = 1 << 31
+	}
+	if int64(d.SizeInBytes) > int64(l.MaxVectorBytes) {
+		return &action.LimitError{What: "a deletion vector", Size: int64(d.SizeInBytes), Unit: "bytes", Max: int64(l.MaxVectorBytes), Option: "MaxVectorBytes"}
+	}
+	if d.Cardinality > l.MaxVectorRows {
+		return &action.LimitError{What: "a deletion vector", Size: d.Cardinality, Unit: "rows", Max: l.MaxVectorRows, Option: "MaxVectorRows"}
+	}
+	return nil
+}
+
 // Load reads the vector that d describes; without a descriptor it is the empty one. numRecords is that of the data file,
 // a bound on every position; negative is unknown. open is called for vectors in files alone.
 //
-// What breaks the protocol is a [*CorruptError]. Other errors, of open and of reading, are wrapped.
-func Load(ctx context.Context, d *action.DeletionVector, numRecords int64, open Opener) (*Vector, error) {
+// What breaks the protocol is a [*CorruptError], what exceeds a limit an [*action.LimitError]. Other errors, of open and of
+// reading, are wrapped.
+func Load(ctx context.Context, d *action.DeletionVector, numRecords int64, limits Limits, open Opener) (*Vector, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("deletionvector: %w", err)
 	}
 	if d == nil {
 		return nil, nil
+	}
+	if err := limits.check(d); err != nil {
+		return nil, fmt.Errorf("deletionvector: %w", err)
 	}
 	blob, name, err := fetch(ctx, d, open)
 	var v *Vector

@@ -103,7 +103,7 @@ func TestPack(t *testing.T) {
 					text, offset = d.PathOrInlineDV[len(d.PathOrInlineDV)-5:], *d.Offset
 				}
 				where = append(where, fmt.Sprintf("%s%s@%d", d.StorageType, text, offset))
-				v, err := Load(t.Context(), &d, -1, in(files))
+				v, err := Load(t.Context(), &d, -1, Limits{}, in(files))
 				if err != nil || !v.Equal(tt.vectors[i]) {
 					t.Errorf("vector %d comes back as %v, %v", i, v, err)
 				}
@@ -181,7 +181,7 @@ func TestPackedVectorsComeBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range descriptors {
-			v, err := Load(context.Background(), &descriptors[i], -1, in(files))
+			v, err := Load(context.Background(), &descriptors[i], -1, Limits{}, in(files))
 			if err != nil || !v.Equal(vectors[i]) {
 				t.Fatalf("vector %d: %v, want %v, error %v", i, v, vectors[i], err)
 			}
@@ -217,7 +217,7 @@ func TestLoadThroughShortReads(t *testing.T) {
 	for name, read := range shortReads {
 		for i := range descriptors {
 			closed := 0
-			v, err := Load(t.Context(), &descriptors[i], -1, func(context.Context, string, bool) (File, error) {
+			v, err := Load(t.Context(), &descriptors[i], -1, Limits{}, func(context.Context, string, bool) (File, error) {
 				return &memoryFile{data: files[0].Data, read: read(files[0].Data), closed: &closed}, nil
 			})
 			if err != nil || !v.Equal(want[i]) {
@@ -257,7 +257,7 @@ func TestLoadErrors(t *testing.T) {
 		{name: "cardinality too low", change: func(d *action.DeletionVector) { d.Cardinality = 1 }, message: "cardinality is 1"},
 		{name: "negative cardinality", change: func(d *action.DeletionVector) { d.Cardinality = -2 }, message: "cardinality is -2"},
 		{name: "negative size", change: func(d *action.DeletionVector) { d.SizeInBytes = -1 }, message: "size of -1"},
-		{name: "huge size", change: func(d *action.DeletionVector) { d.SizeInBytes = math.MaxInt32 }, message: "not within the file of 91 bytes"},
+		{name: "huge size", change: func(d *action.DeletionVector) { d.SizeInBytes = 64 << 20 }, message: "not within the file of 91 bytes"},
 		{name: "huge offset", change: func(d *action.DeletionVector) { d.Offset = at(math.MaxInt32) }, message: "not within the file"},
 		{name: "negative offset", change: func(d *action.DeletionVector) { d.Offset = at(-1) }, message: "not within the file"},
 		{name: "no offset is the version byte", change: func(d *action.DeletionVector) { d.Offset = nil }, message: "not within the file"},
@@ -293,7 +293,7 @@ func TestLoadErrors(t *testing.T) {
 			if tt.records == 0 {
 				tt.records = -1
 			}
-			v, err := Load(t.Context(), &d, tt.records, func(context.Context, string, bool) (File, error) { return &memoryFile{data: data}, nil })
+			v, err := Load(t.Context(), &d, tt.records, Limits{}, func(context.Context, string, bool) (File, error) { return &memoryFile{data: data}, nil })
 			broken, ok := errors.AsType[*CorruptError](err)
 			if !ok || !errors.Is(err, ErrCorrupt) || v != nil {
 				t.Fatalf("vector %v, error %v", v, err)
@@ -308,23 +308,51 @@ func TestLoadErrors(t *testing.T) {
 	}
 }
 
+func TestLoadOfVectorsThatAreTooLarge(t *testing.T) {
+	files, descriptors, err := Pack([]*Vector{Of(1, 5, 9)}, PackOptions{NewID: counting()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := descriptors[0]
+	size := int(d.SizeInBytes)
+	for _, tt := range []struct {
+		limits Limits
+		option string
+	}{
+		{Limits{MaxVectorBytes: size - 1}, "MaxVectorBytes"},
+		{Limits{MaxVectorRows: 2}, "MaxVectorRows"},
+		{Limits{MaxVectorBytes: size, MaxVectorRows: 3}, ""},
+	} {
+		_, err := Load(t.Context(), &d, -1, tt.limits, in(files))
+		var limit *action.LimitError
+		if errors.As(err, &limit) != (tt.option != "") || limit != nil && (limit.Option != tt.option || !errors.Is(err, action.ErrLimit)) {
+			t.Errorf("%+v: %v", tt.limits, err)
+		}
+	}
+	for _, d := range []action.DeletionVector{{StorageType: "i", SizeInBytes: math.MaxInt32}, {StorageType: "u", Cardinality: math.MaxInt64}} {
+		if _, err := Load(t.Context(), &d, -1, Limits{}, nil); !errors.Is(err, action.ErrLimit) {
+			t.Errorf("%+v: %v", d, err)
+		}
+	}
+}
+
 func TestLoadPassesOtherErrorsOn(t *testing.T) {
 	_, descriptors, err := Pack([]*Vector{Of(1)}, PackOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	d := &descriptors[0]
-	if _, err := Load(t.Context(), d, -1, in(nil)); !errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrCorrupt) {
+	if _, err := Load(t.Context(), d, -1, Limits{}, in(nil)); !errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrCorrupt) {
 		t.Errorf("missing file: %v", err)
 	}
 	failing := errors.New("disk on fire")
-	_, err = Load(t.Context(), d, -1, func(context.Context, string, bool) (File, error) {
+	_, err = Load(t.Context(), d, -1, Limits{}, func(context.Context, string, bool) (File, error) {
 		return &memoryFile{data: make([]byte, 1000), read: func([]byte, int64) (int, error) { return 0, failing }}, nil
 	})
 	if !errors.Is(err, failing) || errors.Is(err, ErrCorrupt) {
 		t.Errorf("failing disk: %v", err)
 	}
-	_, err = Load(t.Context(), d, -1, func(context.Context, string, bool) (File, error) {
+	_, err = Load(t.Context(), d, -1, Limits{}, func(context.Context, string, bool) (File, error) {
 		return &memoryFile{data: make([]byte, 1000), read: func([]byte, int64) (int, error) { return 0, io.EOF }}, nil
 	})
 	if !errors.Is(err, io.ErrUnexpectedEOF) || !errors.Is(err, ErrCorrupt) {
@@ -332,14 +360,14 @@ func TestLoadPassesOtherErrorsOn(t *testing.T) {
 	}
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Load(cancelled, d, -1, in(nil)); !errors.Is(err, context.Canceled) {
+	if _, err := Load(cancelled, d, -1, Limits{}, in(nil)); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 }
 
 func TestLoadWithoutVector(t *testing.T) {
 	for name, d := range map[string]*action.DeletionVector{"no descriptor": nil, "Spark's empty one": {StorageType: "i"}} {
-		if v, err := Load(t.Context(), d, 0, nil); v != nil || err != nil {
+		if v, err := Load(t.Context(), d, 0, Limits{}, nil); v != nil || err != nil {
 			t.Errorf("%s: %v, %v", name, v, err)
 		}
 	}
@@ -355,7 +383,7 @@ func TestEveryFlippedByteIsFound(t *testing.T) {
 		for bit := range 8 {
 			data := slices.Clone(files[0].Data)
 			data[i] ^= 1 << bit
-			_, err := Load(t.Context(), &descriptors[0], -1, func(context.Context, string, bool) (File, error) { return &memoryFile{data: data}, nil })
+			_, err := Load(t.Context(), &descriptors[0], -1, Limits{}, func(context.Context, string, bool) (File, error) { return &memoryFile{data: data}, nil })
 			if !errors.Is(err, ErrCorrupt) {
 				t.Fatalf("bit %d of byte %d: error %v", bit, i, err)
 			}
@@ -378,9 +406,9 @@ func FuzzLoad(f *testing.F) {
 		if storageType == inlineText {
 			d.Offset = nil
 		}
-		v, err := Load(t.Context(), d, records, func(context.Context, string, bool) (File, error) { return &memoryFile{data: data}, nil })
+		v, err := Load(t.Context(), d, records, Limits{}, func(context.Context, string, bool) (File, error) { return &memoryFile{data: data}, nil })
 		if err != nil {
-			if !errors.Is(err, ErrCorrupt) || v != nil {
+			if !errors.Is(err, ErrCorrupt) && !errors.Is(err, action.ErrLimit) || v != nil {
 				t.Fatalf("vector %v, error %v", v, err)
 			}
 			return

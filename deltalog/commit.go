@@ -42,19 +42,29 @@ type addText struct {
 // Commit reads the commit of a version. One that does not exist, or no longer, is [logstore.ErrNotFound].
 func (l *Log) Commit(ctx context.Context, version int64) (*Commit, error) {
 	data, entry, err := l.store.Get(ctx, CommitName(version), l.o.MaxCommitBytes)
+	if errors.Is(err, logstore.ErrTooLarge) {
+		return nil, corrupt(CommitName(version), 0, &action.LimitError{
+			What: "a commit", Size: entry.Size, Unit: "bytes", Max: l.o.MaxCommitBytes, Option: "MaxCommitBytes",
+		})
+	}
 	if err != nil {
 		return nil, fmt.Errorf("deltalog: %w", err)
 	}
-	return ParseCommit(version, entry, data)
+	return parseCommit(version, entry, data, l.o.MaxActionBytes)
 }
 
 // ParseCommit reads a commit that is in memory, such as one that this program has just written. It keeps data. Large commits
 // are read by all processors.
 func ParseCommit(version int64, entry logstore.Entry, data []byte) (*Commit, error) {
+	return parseCommit(version, entry, data, 0)
+}
+
+func parseCommit(version int64, entry logstore.Entry, data []byte, maxActionBytes int) (*Commit, error) {
 	c := &Commit{Version: version, Entry: entry}
-	parsed := ordered.Map(context.Background(), runtime.GOMAXPROCS(0), pieces(data), parsePiece, nil)
+	parse := func(_ context.Context, data []byte) (piece, error) { return parsePiece(data, maxActionBytes), nil }
+	parsed := ordered.Map(context.Background(), runtime.GOMAXPROCS(0), pieces(data), parse, nil)
 	if len(data) <= pieceBytes { // most commits: nothing is worth starting
-		parsed = func(yield func(piece, error) bool) { yield(parsePiece(context.Background(), data)) }
+		parsed = func(yield func(piece, error) bool) { yield(parsePiece(data, maxActionBytes), nil) }
 	}
 	lines := 0
 	for p, err := range parsed {
@@ -106,20 +116,23 @@ type piece struct {
 	err     error           // of the last line
 }
 
-func parsePiece(_ context.Context, data []byte) (p piece, _ error) {
+func parsePiece(data []byte, maxActionBytes int) (p piece) {
 	var scanned colstats.Line
 	for text := range bytes.Lines(data) {
 		p.lines++
+		if p.err = action.CheckLength(text, maxActionBytes); p.err != nil {
+			return p
+		}
 		if text = bytes.TrimSpace(text); len(text) == 0 {
 			continue
 		}
 		if p.err = scanned.Scan(text); p.err != nil {
-			return p, nil
+			return p
 		}
 		if scanned.Kind == colstats.AddLine {
 			if escapes(scanned.Path) {
 				p.err = fmt.Errorf("path %q: %w", scanned.Path, action.ErrOutside)
-				return p, nil
+				return p
 			}
 			p.adds = append(p.adds, addText{text, p.lines})
 			continue
@@ -128,12 +141,12 @@ func parsePiece(_ context.Context, data []byte) (p piece, _ error) {
 		case errors.Is(err, action.ErrEmpty):
 		case err != nil:
 			p.err = err
-			return p, nil
+			return p
 		default:
 			p.actions = append(p.actions, a)
 		}
 	}
-	return p, nil
+	return p
 }
 
 func (c *Commit) put(a action.Action) {

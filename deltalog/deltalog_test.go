@@ -375,12 +375,16 @@ func TestErrorsNameFileAndLine(t *testing.T) {
 		t.Errorf("Commit: %v", err)
 	}
 	_, err = deltalog.Open(mem, deltalog.Options{MaxActionBytes: 20}).Snapshot(t.Context(), deltalog.SnapshotOptions{})
-	if !errors.As(err, &c) || c.File != deltalog.CommitName(0) || c.Line != 1 {
+	if !errors.Is(err, action.ErrLimit) || !errors.As(err, &c) || c.File != deltalog.CommitName(0) || c.Line != 1 {
 		t.Errorf("a long line: %v", err)
 	}
 	_, err = deltalog.Open(mem, deltalog.Options{MaxCommitBytes: 20}).Commit(t.Context(), 1)
-	if !errors.Is(err, logstore.ErrTooLarge) {
+	if !errors.Is(err, action.ErrLimit) || !errors.As(err, &c) || !strings.Contains(err.Error(), "option MaxCommitBytes") {
 		t.Errorf("a large commit: %v", err)
+	}
+	_, err = deltalog.Open(mem, deltalog.Options{MaxActionBytes: 20}).Commit(t.Context(), 1)
+	if !errors.Is(err, action.ErrLimit) || !errors.As(err, &c) || c.Line != 2 {
+		t.Errorf("a long line of a commit: %v", err)
 	}
 }
 

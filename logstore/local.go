@@ -10,25 +10,49 @@ import (
 	"math/rand/v2"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"syscall"
 )
 
 // Local is a table in a folder of a local file system that has hard links.
 //
-// Symbolic links are followed as long as they stay inside the table; one that leads out of it is an error, so that a
-// hostile table cannot have other files of the machine read or written. The root itself may be one.
+// Symbolic links are followed as long as they stay inside the table; one that leads out of it is an error that matches
+// [ErrOutside], so that a hostile table cannot have other files of the machine read or written. The root itself may be one.
 type Local struct {
-	root *os.Root
+	root    *os.Root
+	escapes error // what the root says of a link that leads out of it
+	follow  []*os.Root
 }
 
-// OpenLocal opens the table in folder dir, which must exist. Close releases it.
-func OpenLocal(dir string) (*Local, error) {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
+// OpenLocal opens the table in folder dir, which must exist. Symbolic links in it may lead to the folders follow, too, for
+// reading. Close releases it.
+func OpenLocal(dir string, follow ...string) (_ *Local, err error) {
+	l := &Local{}
+	defer func() {
+		if err != nil {
+			l.Close() // what went wrong before says more
+		}
+	}()
+	if l.root, err = os.OpenRoot(dir); err != nil {
 		return nil, wrap(dir, err)
 	}
-	return &Local{root: root}, nil
+	_, err = l.root.Lstat("..") // the error has no name of its own
+	l.escapes = errors.Unwrap(err)
+	for _, to := range follow {
+		if to, err = filepath.EvalSymlinks(to); err == nil {
+			to, err = filepath.Abs(to)
+		}
+		if err != nil {
+			return nil, wrap(dir, err)
+		}
+		root, err := os.OpenRoot(to)
+		if err != nil {
+			return nil, wrap(to, err)
+		}
+		l.follow = append(l.follow, root)
+	}
+	return l, nil
 }
 
 // CreateLocal is [OpenLocal] for a table that may not exist yet.
@@ -40,7 +64,34 @@ func CreateLocal(dir string) (*Local, error) {
 }
 
 // Close releases the folder. Files that are open stay open.
-func (l *Local) Close() error { return l.root.Close() }
+func (l *Local) Close() error {
+	var errs []error
+	for _, root := range append(l.follow, l.root) {
+		if root != nil {
+			errs = append(errs, root.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// within applies do to the place of a file: in the root, or where a link in it leads that may be followed.
+func within[T any](l *Local, name string, do func(root *os.Root, name string) (T, error)) (T, error) {
+	got, err := do(l.root, name)
+	if err == nil || !errors.Is(err, l.escapes) {
+		return got, err
+	}
+	target, resolveErr := filepath.EvalSymlinks(filepath.Join(l.root.Name(), filepath.FromSlash(name)))
+	if resolveErr == nil {
+		target, resolveErr = filepath.Abs(target)
+	}
+	for _, root := range l.follow {
+		// Where the link leads by now is looked at again by the root that it is opened in.
+		if below, err := filepath.Rel(root.Name(), target); resolveErr == nil && err == nil && filepath.IsLocal(below) {
+			return do(root, below)
+		}
+	}
+	return got, err
+}
 
 // List implements [Store].
 func (l *Local) List(ctx context.Context, dir, startAfter string) iter.Seq2[Entry, error] {
@@ -50,21 +101,21 @@ func (l *Local) List(ctx context.Context, dir, startAfter string) iter.Seq2[Entr
 			return
 		}
 		if err != nil {
-			yield(Entry{}, wrap(dir, err))
+			yield(Entry{}, l.wrap(dir, err))
 			return
 		}
 		slices.Sort(names)
 		for _, name := range names {
 			if err := ctx.Err(); err != nil {
-				yield(Entry{}, wrap(dir, err))
+				yield(Entry{}, l.wrap(dir, err))
 				return
 			}
-			info, err := l.root.Stat(name) // follows links: their targets are what counts
+			info, err := within(l, name, (*os.Root).Stat) // follows links: their targets are what counts
 			if errors.Is(err, fs.ErrNotExist) {
 				continue // gone since
 			}
 			if err != nil {
-				yield(Entry{}, wrap(name, err))
+				yield(Entry{}, l.wrap(name, err))
 				return
 			}
 			if info.Mode().IsRegular() && !yield(entry(name, info), nil) {
@@ -79,7 +130,7 @@ func (l *Local) readDir(dir, startAfter string) ([]string, error) {
 	if err := CheckName(dir); err != nil {
 		return nil, err
 	}
-	f, err := l.root.Open(dir)
+	f, err := within(l, dir, (*os.Root).Open)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +158,7 @@ func (l *Local) Get(ctx context.Context, name string, limit int64) ([]byte, Entr
 	}
 	data := make([]byte, e.Size)
 	if _, err := io.ReadFull(NewReader(f), data); err != nil {
-		return nil, e, wrap(name, err)
+		return nil, e, l.wrap(name, err)
 	}
 	return data, e, nil
 }
@@ -115,11 +166,13 @@ func (l *Local) Get(ctx context.Context, name string, limit int64) ([]byte, Entr
 // Open implements [Store].
 func (l *Local) Open(ctx context.Context, name string) (File, error) {
 	if err := errors.Join(CheckName(name), ctx.Err()); err != nil {
-		return nil, wrap(name, err)
+		return nil, l.wrap(name, err)
 	}
-	f, err := l.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // O_NONBLOCK: a named pipe must not block us
+	f, err := within(l, name, func(root *os.Root, name string) (*os.File, error) {
+		return root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // O_NONBLOCK: a named pipe must not block us
+	})
 	if err != nil {
-		return nil, wrap(name, err)
+		return nil, l.wrap(name, err)
 	}
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
@@ -127,7 +180,7 @@ func (l *Local) Open(ctx context.Context, name string) (File, error) {
 	}
 	if err != nil {
 		f.Close()
-		return nil, wrap(name, err)
+		return nil, l.wrap(name, err)
 	}
 	return &localFile{ctx: ctx, file: f, entry: entry(name, info)}, nil
 }
@@ -179,14 +232,14 @@ func (l *Local) Put(ctx context.Context, name string, data []byte) error {
 // write has create make the file base in folder dir, and sees to what is the same for all ways of doing that.
 func (l *Local) write(ctx context.Context, name string, create func(dir, base string) error) error {
 	if err := errors.Join(CheckName(name), ctx.Err()); err != nil {
-		return wrap(name, err)
+		return l.wrap(name, err)
 	}
 	dir, base := path.Dir(name), path.Base(name)
 	if err := l.makeDir(dir); err != nil {
-		return wrap(name, err)
+		return l.wrap(name, err)
 	}
 	if err := create(dir, base); err != nil {
-		return wrap(name, err)
+		return l.wrap(name, err)
 	}
 	if err := l.syncDir(dir); err != nil {
 		return fmt.Errorf("logstore: %s is there, but may not survive a crash: %w: %w", name, ErrOutcomeUnknown, err)
@@ -258,16 +311,24 @@ func published(err error) error {
 // Delete implements [Store].
 func (l *Local) Delete(ctx context.Context, name string) error {
 	if err := errors.Join(CheckName(name), ctx.Err()); err != nil {
-		return wrap(name, err)
+		return l.wrap(name, err)
 	}
 	if err := l.root.Remove(name); err != nil {
-		return wrap(name, err)
+		return l.wrap(name, err)
 	}
 	return nil
 }
 
 func entry(name string, info fs.FileInfo) Entry {
 	return Entry{Name: name, Size: info.Size(), ModTime: info.ModTime()}
+}
+
+// wrap is the function wrap, for errors of the root.
+func (l *Local) wrap(name string, err error) error {
+	if errors.Is(err, l.escapes) {
+		return fmt.Errorf("logstore: %s: %w; option follow of OpenLocal (--also-read) can allow the folder it leads to", name, ErrOutside)
+	}
+	return wrap(name, err)
 }
 
 // wrap adds the name of the file, and replaces what callers can act on by this package's word for it.

@@ -17,6 +17,7 @@ var (
 	ErrOutcomeUnknown = errors.New("the write may or may not have taken effect, or may still")
 	ErrTooLarge       = errors.New("the file is larger than allowed")
 	ErrInvalidName    = errors.New("not a name inside the table")
+	ErrOutside        = errors.New("a symbolic link leads out of the table")
 )
 
 // A Store holds the files of one table. Its methods may be called by many goroutines at once.

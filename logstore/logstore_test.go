@@ -5,6 +5,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/deltaskip/deltaskip/logstore"
@@ -40,6 +42,7 @@ func TestLocalFollowsLinksInsideTheTableOnly(t *testing.T) {
 		os.WriteFile(filepath.Join(dir, "data"), []byte("data"), 0o666),
 		os.Symlink("data", filepath.Join(dir, "inside")),
 		os.Symlink(outside, filepath.Join(dir, "absolute")),
+		os.Symlink(filepath.Dir(outside), filepath.Join(dir, "folder")),
 		os.Symlink("../"+filepath.Base(filepath.Dir(outside))+"/secret", filepath.Join(dir, "relative")),
 	} {
 		if err != nil {
@@ -55,9 +58,67 @@ func TestLocalFollowsLinksInsideTheTableOnly(t *testing.T) {
 		t.Errorf("got %q, %v", data, err)
 	}
 	for _, name := range []string{"absolute", "relative"} {
-		if data, _, err := s.Get(ctx, name, 10); err == nil {
-			t.Errorf("%s: read %q", name, data)
+		data, _, err := s.Get(ctx, name, 10)
+		if !errors.Is(err, logstore.ErrOutside) || !strings.Contains(err.Error(), "option follow of OpenLocal") {
+			t.Errorf("%s: read %q, %v", name, data, err)
 		}
+	}
+	for _, err := range s.List(ctx, "folder", "") {
+		if !errors.Is(err, logstore.ErrOutside) {
+			t.Errorf("listing a folder elsewhere: %v", err)
+		}
+	}
+	if err := s.Put(ctx, "folder/x", nil); !errors.Is(err, logstore.ErrOutside) {
+		t.Errorf("writing to a folder elsewhere: %v", err)
+	}
+}
+
+// A folder that links may lead to is one to read: nothing is written there, and links from there lead no further.
+func TestLocalFollowsLinksToFoldersThatAreAllowed(t *testing.T) {
+	ctx := context.Background()
+	dir, outside, secret := t.TempDir(), t.TempDir(), t.TempDir()
+	for _, err := range []error{
+		os.WriteFile(filepath.Join(outside, "data"), []byte("data"), 0o666),
+		os.WriteFile(filepath.Join(secret, "secret"), []byte("secret"), 0o666),
+		os.Symlink(filepath.Join(outside, "data"), filepath.Join(dir, "file")),
+		os.Symlink(outside, filepath.Join(dir, "folder")),
+		os.Symlink(filepath.Join(secret, "secret"), filepath.Join(outside, "further")),
+	} {
+		if err != nil {
+			t.Skip(err)
+		}
+	}
+	s, err := logstore.OpenLocal(dir, outside)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for _, name := range []string{"file", "folder/data"} {
+		if data, _, err := s.Get(ctx, name, 10); string(data) != "data" || err != nil {
+			t.Errorf("%s: %q, %v", name, data, err)
+		}
+	}
+	var listed []string
+	for e, err := range s.List(ctx, "folder", "") {
+		if err != nil {
+			if !errors.Is(err, logstore.ErrOutside) {
+				t.Error(err)
+			}
+			break
+		}
+		listed = append(listed, e.Name)
+	}
+	if !slices.Equal(listed, []string{"folder/data"}) {
+		t.Errorf("listed %q", listed)
+	}
+	if data, _, err := s.Get(ctx, "folder/further", 10); !errors.Is(err, logstore.ErrOutside) {
+		t.Errorf("a link further out: %q, %v", data, err)
+	}
+	if err := s.PutIfAbsent(ctx, "folder/x", nil); !errors.Is(err, logstore.ErrOutside) {
+		t.Errorf("writing there: %v", err)
+	}
+	if _, err := logstore.OpenLocal(dir, filepath.Join(dir, "missing")); !errors.Is(err, logstore.ErrNotFound) {
+		t.Errorf("a folder that is missing: %v", err)
 	}
 }
 

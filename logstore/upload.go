@@ -12,15 +12,15 @@ import (
 // Create implements [Creator].
 func (l *Local) Create(ctx context.Context, name string) (Upload, error) {
 	if err := errors.Join(CheckName(name), ctx.Err()); err != nil {
-		return nil, wrap(name, err)
+		return nil, l.wrap(name, err)
 	}
 	dir := path.Dir(name)
 	if err := l.makeDir(dir); err != nil {
-		return nil, wrap(name, err)
+		return nil, l.wrap(name, err)
 	}
 	f, temp, err := l.createTemp(dir, path.Base(name))
 	if err != nil {
-		return nil, wrap(name, err)
+		return nil, l.wrap(name, err)
 	}
 	return &localUpload{ctx: ctx, l: l, name: name, temp: temp, file: f, buffer: bufio.NewWriterSize(f, 256<<10)}, nil
 }
@@ -35,11 +35,11 @@ type localUpload struct {
 
 func (u *localUpload) Write(p []byte) (int, error) {
 	if err := u.ctx.Err(); err != nil {
-		return 0, wrap(u.name, err)
+		return 0, u.l.wrap(u.name, err)
 	}
 	n, err := u.buffer.Write(p)
 	if err != nil {
-		err = wrap(u.name, err)
+		err = u.l.wrap(u.name, err)
 	}
 	return n, err
 }
@@ -49,10 +49,10 @@ func (u *localUpload) Commit() error {
 	f := u.file
 	u.file = nil
 	if err := errors.Join(u.buffer.Flush(), f.Sync(), f.Close(), u.ctx.Err()); err != nil {
-		return wrap(u.name, err)
+		return u.l.wrap(u.name, err)
 	}
 	if err := published(u.l.root.Rename(u.temp, u.name)); err != nil {
-		return wrap(u.name, err)
+		return u.l.wrap(u.name, err)
 	}
 	if err := u.l.syncDir(path.Dir(u.name)); err != nil {
 		return fmt.Errorf("logstore: %s is there, but may not survive a crash: %w: %w", u.name, ErrOutcomeUnknown, err)

@@ -85,7 +85,7 @@ func openTable(t *testing.T, dir string) *table {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, closeFile, err := Open(t.Context(), store, add)
+		f, closeFile, err := Source{Table: store}.Open(t.Context(), add)
 		if err != nil {
 			t.Fatalf("%s: %v", add.Path, err)
 		}

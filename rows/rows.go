@@ -24,6 +24,7 @@ type Options struct {
 	Allocator memory.Allocator // makes every Arrow buffer; nil means memory.DefaultAllocator
 	// Zone is where partition values of timestamp columns that name no zone were written; nil means UTC.
 	Zone *time.Location
+	Limits
 }
 
 // A Matcher finds the rows that a transaction's reads may have seen. It is immutable and safe for concurrent use.
@@ -181,7 +182,7 @@ func guard(f func() error) (err error) {
 }
 
 func (s *scan) open() (err error) {
-	if s.parquet, err = leaf.Open(s.file.Data, s.file.Data.Size(), leaf.Limits{}); err != nil {
+	if s.parquet, err = leaf.Open(s.file.Data, s.file.Data.Size(), s.o.parquet()); err != nil {
 		return err
 	}
 	for _, v := range []*deletionvector.Vector{s.file.Deleted, s.file.Among} {

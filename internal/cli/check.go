@@ -110,6 +110,10 @@ func (a *app) check(ctx context.Context, dir string, f checkFlags) error {
 		return err
 	}
 	defer store.Close()
+	source, err := a.source(ctx, dir, store)
+	if err != nil {
+		return err
+	}
 	if err := readFrom(ctx, log, txn); err != nil {
 		return fmt.Errorf("%s: %w", dir, err)
 	}
@@ -118,6 +122,7 @@ func (a *app) check(ctx context.Context, dir string, f checkFlags) error {
 		table: dir, log: log, txn: txn, last: conflict.Newest,
 		options: conflict.Options{
 			Mode: mode, PartitionZone: zone, Cache: conflict.NewWinnerCache(0),
+			Roots: source.Roots, Limits: source.Limits, MaxMemoryBytes: a.limits.maxMemoryBytes,
 			RowLevel: f.rowLevel, RemovedRows: f.removedRows, Rearranged: f.rearranged, Compaction: f.compaction,
 		},
 	}

@@ -96,6 +96,8 @@ type app struct {
 	stdout, stderr io.Writer
 
 	format, zone                    string
+	alsoRead                        []string
+	limits                          limits
 	cpuProfile, memProfile, traceTo string
 	stop                            []func() error
 }
@@ -126,6 +128,8 @@ transaction conflicts with the commits that beat it, and why.`,
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.format, "format", "text", "output as `text|json`")
 	flags.StringVar(&a.zone, "zone", "UTC", "session time zone `NAME`, for literals and partition values without one")
+	flags.StringArrayVar(&a.alsoRead, "also-read", nil, "`FOLDER` outside the table whose files the log may name, or links lead to; the default is none")
+	flags.Var(&a.limits, "limit", "let a table ask for more: `NAME=N`, with the name of a limit that an error tells")
 	flags.StringVar(&a.cpuProfile, "cpuprofile", "", "write a CPU profile to `FILE`")
 	flags.StringVar(&a.memProfile, "memprofile", "", "write a heap profile to `FILE`")
 	flags.StringVar(&a.traceTo, "trace", "", "write an execution trace to `FILE`")

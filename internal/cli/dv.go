@@ -4,8 +4,6 @@ import (
 	"bufio"
 	"context"
 	"fmt"
-	"net/url"
-	"path/filepath"
 
 	"github.com/goccy/go-json"
 	"github.com/spf13/cobra"
@@ -44,7 +42,7 @@ log spells it; deltaskip files and deltaskip snapshot list them.`,
 			if err != nil {
 				return err
 			}
-			out, err := describeVector(cmd.Context(), t, add, all)
+			out, err := a.describeVector(cmd.Context(), t, add, all)
 			if err != nil {
 				return err
 			}
@@ -84,12 +82,12 @@ type dvJSON struct {
 	Cardinality int64                  `json:"cardinality"`          // deleted rows
 	PastEnd     int64                  `json:"pastEnd,omitempty"`    // of these, positions that the file doesn't have
 	Storage     *action.DeletionVector `json:"storage"`              // null without a vector
-	StoredIn    string                 `json:"storedIn,omitempty"`   // the vector's file, from the table's root; empty for one in the log
+	StoredIn    string                 `json:"storedIn,omitempty"`   // the vector's file, from the table's root or, absolute, as in the log; empty for one in the log itself
 	Ranges      [][2]int64             `json:"ranges"`               // of positions, both ends included
 	MoreRanges  int64                  `json:"moreRanges,omitempty"` // that are not listed
 }
 
-func describeVector(ctx context.Context, t *table, add *action.Add, all bool) (*dvJSON, error) {
+func (a *app) describeVector(ctx context.Context, t *table, add *action.Add, all bool) (*dvJSON, error) {
 	out := &dvJSON{Version: t.snapshot.Version, Path: add.Path, Storage: add.DeletionVector, Ranges: [][2]int64{}}
 	var stats struct {
 		NumRecords *int64 `json:"numRecords"`
@@ -97,18 +95,16 @@ func describeVector(ctx context.Context, t *table, add *action.Add, all bool) (*
 	if json.Unmarshal([]byte(add.Stats), &stats) == nil {
 		out.NumRecords = stats.NumRecords
 	}
-	vector, err := deletionvector.Load(ctx, add.DeletionVector, -1, func(ctx context.Context, path string, absolute bool) (deletionvector.File, error) {
-		if absolute {
-			var err error
-			if path, err = t.inside(path); err != nil {
-				return nil, err
-			}
-		}
-		out.StoredIn = path
-		return t.store.Open(ctx, path)
-	})
+	source, err := a.source(ctx, t.dir, t.store)
 	if err != nil {
 		return nil, err
+	}
+	vector, err := source.Vector(ctx, add.DeletionVector, -1)
+	if err != nil {
+		return nil, err
+	}
+	if add.DeletionVector != nil {
+		out.StoredIn, _, _ = deletionvector.Path(add.DeletionVector) // an error is about one that has no file
 	}
 	out.Cardinality = vector.Cardinality()
 	if out.NumRecords != nil && *out.NumRecords >= 0 {
@@ -144,23 +140,6 @@ func ranges(v *deletionvector.Vector) func(yield func(first, last int64) bool) {
 			yield(first, last)
 		}
 	}
-}
-
-// inside returns the name, from the table's root, of a file that a URI names absolutely.
-func (t *table) inside(uri string) (string, error) {
-	root, err := filepath.Abs(t.dir)
-	if err != nil {
-		return "", err
-	}
-	u, err := url.Parse(uri)
-	if err != nil {
-		return "", err
-	}
-	name, err := filepath.Rel(root, filepath.FromSlash(u.Path))
-	if err != nil || !filepath.IsLocal(name) || u.Scheme != "" && u.Scheme != "file" {
-		return "", fmt.Errorf("%w, and deltaskip opens no other", action.ErrOutside)
-	}
-	return filepath.ToSlash(name), nil
 }
 
 func (d *dvJSON) print(w *bufio.Writer) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/deltaskip/deltaskip/deltalog"
 	"github.com/deltaskip/deltaskip/logstore"
 	"github.com/deltaskip/deltaskip/predicate"
+	"github.com/deltaskip/deltaskip/rows"
 	"github.com/deltaskip/deltaskip/schema"
 )
 
@@ -63,15 +65,17 @@ type Store interface {
 	io.Closer
 }
 
-// OpenStore opens the store of a table, as the command line names it. The caller closes the store.
-type OpenStore func(ctx context.Context, table string) (Store, error)
+// OpenStore opens the store of a table, as the command line names it. Symbolic links in a folder may lead to the folders follow
+// as well. The caller closes the store.
+type OpenStore func(ctx context.Context, table string, follow []string) (Store, error)
 
 // OpenLocal opens the folder of a table.
-func OpenLocal(_ context.Context, dir string) (Store, error) {
+func OpenLocal(_ context.Context, dir string, follow []string) (Store, error) {
+	dir = strings.TrimPrefix(dir, "file://")
 	if strings.Contains(dir, "://") {
 		return nil, usagef("this command opens folders; the one of module github.com/deltaskip/deltaskip/cloud opens URLs")
 	}
-	store, err := logstore.OpenLocal(dir)
+	store, err := logstore.OpenLocal(dir, follow...)
 	if err != nil {
 		return nil, err
 	}
@@ -80,11 +84,41 @@ func OpenLocal(_ context.Context, dir string) (Store, error) {
 
 // openLog opens the log of a table. The caller closes the store.
 func (a *app) openLog(ctx context.Context, name string) (Store, *deltalog.Log, error) {
-	store, err := a.open(ctx, name)
+	var follow []string
+	for _, root := range a.alsoRead {
+		if !strings.Contains(root, "://") {
+			follow = append(follow, root)
+		}
+	}
+	store, err := a.open(ctx, name, follow)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s is not a table: %w", name, err)
 	}
-	return store, deltalog.Open(store, deltalog.Options{}), nil
+	return store, deltalog.Open(store, a.logOptions()), nil
+}
+
+// source is where the files of an open table are read from: the table, also by absolute paths, and the folders that the command
+// line allows. They stay open until the command ends.
+func (a *app) source(ctx context.Context, dir string, table Store) (rows.Source, error) {
+	s := rows.Source{Table: table, Limits: a.limits.Limits}
+	for i, uri := range append([]string{dir}, a.alsoRead...) {
+		store := table
+		if i > 0 {
+			var err error
+			if store, err = a.open(ctx, uri, nil); err != nil {
+				return s, fmt.Errorf("--also-read %s: %w", uri, err)
+			}
+			a.stop = append(a.stop, store.Close)
+		}
+		if !strings.Contains(uri, "://") {
+			var err error
+			if uri, err = filepath.Abs(uri); err != nil {
+				return s, err
+			}
+		}
+		s.Roots = append(s.Roots, rows.Root{URI: filepath.ToSlash(uri), Store: store})
+	}
+	return s, nil
 }
 
 // openTable opens the table in folder dir at a moment.

@@ -43,7 +43,7 @@ var mayImport = map[string][]string{
 	"internal/docs":      {}, // tests alone
 	"internal/cell":      {"schema", "predicate"},
 	"internal/jsonscan":  {},
-	"internal/leaf":      {},
+	"internal/leaf":      {"action"},
 	"internal/ordered":   {},
 	"internal/txnfile":   {"action", "conflict"},
 	"internal/simulator": {"action", "deletionvector", "logstore", "logstore/storetest", "deltalog", "conflict"}, // it plays all of them against each other

@@ -354,7 +354,7 @@ func (e *Entries) appendBytes(v []byte) error {
 	size := e.size + len(v)
 	if size > e.buf.Len() {
 		if size > 1<<31-1 {
-			return tooLarge("run of values", int64(size), 1<<31-1)
+			return unsupported("%d bytes of values at once", size)
 		}
 		e.buf.Resize(min(max(2*size, 1<<12), 1<<31-1))
 	}

@@ -14,7 +14,7 @@
 //
 //  1. No bytes make it panic, and memory is bounded by [Limits] before it is allocated, also for what compressed,
 //     dictionary-encoded or delta-encoded bytes claim to expand to.
-//  2. A damaged file is an error that matches [ErrCorrupt] or, where it asks for too much, [ErrLimit]; what it cannot read
+//  2. A damaged file is an error that matches [ErrCorrupt] or, where it asks for too much, [action.ErrLimit]; what it cannot read
 //     because nobody has taught it is an error that matches [ErrUnsupported]. Other errors are those of the file's ReaderAt.
 //  3. A column chunk yields as many entries as its footer promised, or an error; pages whose checksum is there and does not
 //     fit are errors.

@@ -3,13 +3,13 @@ package leaf
 import (
 	"errors"
 	"fmt"
+
+	"github.com/deltaskip/deltaskip/action"
 )
 
 var (
 	// ErrCorrupt matches errors about bytes that are not what the format says.
 	ErrCorrupt = errors.New("corrupt parquet file")
-	// ErrLimit matches errors about files that need more memory than [Limits] allow.
-	ErrLimit = errors.New("parquet file exceeds a limit")
 	// ErrUnsupported matches errors about parts of the format that this package cannot read.
 	ErrUnsupported = errors.New("unsupported parquet feature")
 )
@@ -31,6 +31,6 @@ func unsupported(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrUnsupported, fmt.Sprintf(format, args...))
 }
 
-func tooLarge(what string, size, limit int64) error {
-	return fmt.Errorf("%w: %s of %d bytes, at most %d are allowed", ErrLimit, what, size, limit)
+func tooLarge(what string, size, limit int64, option string) error {
+	return &action.LimitError{What: what, Size: size, Unit: "bytes", Max: limit, Option: option}
 }

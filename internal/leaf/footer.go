@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/deltaskip/deltaskip/action"
 )
 
 // Limits bound what reading a file may cost. The zero Limits are generous enough for any file that a writer means well.
@@ -32,6 +34,9 @@ func (l Limits) withDefaults() Limits {
 	}
 	return l
 }
+
+// maxPageBytes is the name of the limit, for errors.
+const maxPageBytes = "MaxPageBytes"
 
 const (
 	maxElements  = 1 << 17 // of a schema
@@ -96,7 +101,7 @@ func (f *File) readFooter(size int64) error {
 		return corrupt("a footer of %d bytes in a file of %d", length, size)
 	}
 	if length > int64(f.lim.MaxFooterBytes) {
-		return tooLarge("footer", length, int64(f.lim.MaxFooterBytes))
+		return tooLarge("a footer", length, int64(f.lim.MaxFooterBytes), "MaxFooterBytes")
 	}
 	f.dataEnd = size - trailerBytes - length
 	if have := int64(len(tail) - trailerBytes); length <= have {
@@ -194,7 +199,7 @@ func (f *File) parseFooter() error {
 		return corrupt("the row groups have %d rows, the file %d", rows, f.Rows)
 	}
 	if f.Rows > f.lim.MaxRows {
-		return fmt.Errorf("%w: %d rows, at most %d are allowed", ErrLimit, f.Rows, f.lim.MaxRows)
+		return &action.LimitError{What: "a file", Size: f.Rows, Unit: "rows", Max: f.lim.MaxRows, Option: "MaxRows"}
 	}
 	return nil
 }
@@ -377,7 +382,7 @@ func (f *File) chunk(w *wire, group int, n *Node) (Chunk, error) {
 	case c.Entries < 0 || n.Rep == 0 && c.Entries != rows || n.Rep > 0 && c.Entries < rows:
 		return c, corrupt("%d entries for %d rows", c.Entries, rows)
 	case c.Entries > f.lim.MaxRows*16: // maps and lists have a few entries a row
-		return c, fmt.Errorf("%w: %d entries", ErrLimit, c.Entries)
+		return c, &action.LimitError{What: "a column", Size: c.Entries, Unit: "entries", Max: f.lim.MaxRows * 16, Option: "MaxRows"}
 	case c.Bytes < 0 || c.Offset < 4 || c.Bytes > f.dataEnd-c.Offset:
 		return c, corrupt("bytes %d to %d, but data ends at %d", c.Offset, c.Offset+c.Bytes, f.dataEnd)
 	}

@@ -13,6 +13,8 @@ import (
 	"github.com/apache/arrow-go/v18/parquet/compress"
 	"github.com/apache/arrow-go/v18/parquet/file"
 	"github.com/apache/arrow-go/v18/parquet/schema"
+
+	"github.com/deltaskip/deltaskip/action"
 )
 
 // footered puts a footer at the end of a file.
@@ -127,7 +129,7 @@ func TestLimits(t *testing.T) {
 			arr.Release()
 		}
 	}
-	if _, _, err := read(stringsFile(t, []parquet.ByteArray{long}, zstd), Limits{MaxPageBytes: 1 << 20}); !errors.Is(err, ErrLimit) {
+	if _, _, err := read(stringsFile(t, []parquet.ByteArray{long}, zstd), Limits{MaxPageBytes: 1 << 20}); !errors.Is(err, action.ErrLimit) {
 		t.Errorf("a page of 4 MiB where 1 is allowed: %v", err)
 	}
 	if n, _, err := read(stringsFile(t, []parquet.ByteArray{long}, zstd), Limits{MaxPageBytes: 8 << 20, RunBytes: 1 << 20}); n != 1 || err != nil {
@@ -138,10 +140,10 @@ func TestLimits(t *testing.T) {
 	if n != len(repeated) || largest > 4<<20 || err != nil {
 		t.Errorf("%d rows in runs of up to %d bytes, %v", n, largest, err)
 	}
-	if _, _, err := read(stringsFile(t, repeated), Limits{MaxRows: 4999}); !errors.Is(err, ErrLimit) {
+	if _, _, err := read(stringsFile(t, repeated), Limits{MaxRows: 4999}); !errors.Is(err, action.ErrLimit) {
 		t.Errorf("more rows than allowed: %v", err)
 	}
-	if _, _, err := read(stringsFile(t, repeated), Limits{MaxFooterBytes: 10}); !errors.Is(err, ErrLimit) {
+	if _, _, err := read(stringsFile(t, repeated), Limits{MaxFooterBytes: 10}); !errors.Is(err, action.ErrLimit) {
 		t.Errorf("a longer footer than allowed: %v", err)
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/apache/arrow-go/v18/parquet/file"
 	"github.com/apache/arrow-go/v18/parquet/schema"
 
+	"github.com/deltaskip/deltaskip/action"
 	"github.com/deltaskip/deltaskip/internal/corpus"
 )
 
@@ -542,7 +543,7 @@ func readAll(t testing.TB, data []byte) {
 
 func known(t testing.TB, err error) {
 	t.Helper()
-	if !errors.Is(err, ErrCorrupt) && !errors.Is(err, ErrLimit) && !errors.Is(err, ErrUnsupported) {
+	if !errors.Is(err, ErrCorrupt) && !errors.Is(err, action.ErrLimit) && !errors.Is(err, ErrUnsupported) {
 		t.Errorf("an error of no known kind: %v", err)
 	}
 }

@@ -200,7 +200,7 @@ func (p *pages) skipBody(h *pageHeader) { p.at += h.compressed }
 // readBody returns the decompressed bytes of the page whose header was read last: levels, then values.
 func (p *pages) readBody(h *pageHeader) ([]byte, error) {
 	if size := max(h.compressed, h.uncompressed); size > int64(p.maxBytes) {
-		return nil, tooLarge("page", size, int64(p.maxBytes))
+		return nil, tooLarge("a page", size, int64(p.maxBytes), maxPageBytes)
 	}
 	raw, err := p.bytes(p.at, int(h.compressed), readAhead)
 	if err != nil {

@@ -83,7 +83,7 @@ func plainBooleans(src []byte, limit int) ([]byte, error) {
 			b |= bits[i] << i
 		}
 		if len(dst) == limit {
-			return nil, tooLarge("page of booleans", int64(len(dst))+1, int64(limit))
+			return nil, tooLarge("a page of booleans", int64(len(dst))+1, int64(limit), maxPageBytes)
 		}
 		dst = append(dst, b)
 		have = 0
@@ -102,7 +102,7 @@ func deltas(src []byte, most int) (values []int64, rest []byte, err error) {
 	case miniblocks == 0 || miniblocks > 1<<16 || blockSize > 1<<24 || blockSize%miniblocks != 0 || blockSize/miniblocks%8 != 0:
 		return nil, nil, corrupt("delta encoding with %d values in %d parts a block", blockSize, miniblocks)
 	case total > uint64(most):
-		return nil, nil, tooLarge("delta-encoded page", int64(min(total, 1<<40))*8, int64(most)*8)
+		return nil, nil, tooLarge("a delta-encoded page", int64(min(total, 1<<40))*8, int64(most)*8, maxPageBytes)
 	}
 	perMini := int(blockSize / miniblocks)
 	if total == 0 {
@@ -175,7 +175,7 @@ func plainDeltaByteArray(n *Node, src []byte, limit int) ([]byte, error) {
 			return nil, corrupt("a value of %d bytes of the one before and %d of its own", prefix, own)
 		}
 		if size := int64(len(dst)) + 4 + prefix + own; size > int64(limit) {
-			return nil, tooLarge("delta-encoded page", size, int64(limit))
+			return nil, tooLarge("a delta-encoded page", size, int64(limit), maxPageBytes)
 		}
 		if n.Physical == ByteArray {
 			dst = binary.LittleEndian.AppendUint32(dst, uint32(prefix+own))

@@ -195,7 +195,7 @@ func (w *world) replay(ctx context.Context, v *version) error {
 		if d == nil {
 			return fmt.Errorf("it adds %s, which nobody wrote", a.Path)
 		}
-		deleted, err := deletionvector.Load(ctx, a.DeletionVector, int64(len(d.rows)), func(ctx context.Context, path string, _ bool) (deletionvector.File, error) {
+		deleted, err := deletionvector.Load(ctx, a.DeletionVector, int64(len(d.rows)), deletionvector.Limits{}, func(ctx context.Context, path string, _ bool) (deletionvector.File, error) {
 			return w.store.Open(ctx, path)
 		})
 		if err != nil {

@@ -14,9 +14,9 @@ import (
 func main() { cli.Main(open) }
 
 // open opens a table by its URL, or in a folder.
-func open(ctx context.Context, table string) (cli.Store, error) {
-	if strings.Contains(table, "://") {
+func open(ctx context.Context, table string, follow []string) (cli.Store, error) {
+	if strings.Contains(table, "://") && !strings.HasPrefix(table, "file://") {
 		return cloud.Open(ctx, table)
 	}
-	return cli.OpenLocal(ctx, table)
+	return cli.OpenLocal(ctx, table, follow)
 }
