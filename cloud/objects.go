@@ -93,7 +93,7 @@ func (s *objects) Get(ctx context.Context, name string, limit int64) (data []byt
 	}
 	defer body.Close()
 	if e.Size > limit {
-		return nil, logstore.Entry{}, fmt.Errorf("cloud: %s has %d bytes, more than %d: %w", name, e.Size, limit, logstore.ErrTooLarge)
+		return nil, s.relative(e), fmt.Errorf("cloud: %s has %d bytes, more than %d: %w", name, e.Size, limit, logstore.ErrTooLarge)
 	}
 	data = make([]byte, e.Size)
 	if _, err := io.ReadFull(body, data); err != nil {
