@@ -54,16 +54,17 @@ type File struct {
 
 	r       io.ReaderAt
 	lim     Limits
-	footer  []byte     // the Thrift struct
-	groups  []rowGroup // positions in footer
-	pairs   int        // position in footer of the list of keys and values; 0 when there is none
-	ordered []bool     // per leaf: min_value and max_value follow the order of its type
-	dataEnd int64      // where the footer begins
+	footer  []byte // the Thrift struct
+	groups  []rowGroup
+	columns []uint32 // positions in footer of the column chunks of all row groups, one after the other
+	pairs   int      // position in footer of the list of keys and values; 0 when there is none
+	ordered []bool   // per leaf: min_value and max_value follow the order of its type
+	dataEnd int64    // where the footer begins
 }
 
 type rowGroup struct {
-	columns int // position in footer of the list of column chunks
-	rows    int64
+	first, n int // of File.columns, those of its column chunks
+	rows     int64
 }
 
 // Open reads the footer of a file of the given size.
@@ -150,7 +151,7 @@ func (f *File) parseFooter() error {
 					w.fail(corrupt("more than %d row groups", maxRowGroups))
 					return
 				}
-				f.groups = append(f.groups, w.rowGroup())
+				f.groups = append(f.groups, f.rowGroup(w))
 			})
 		case 5:
 			if t == wireList {
@@ -204,14 +205,20 @@ func (f *File) parseFooter() error {
 	return nil
 }
 
-func (w *wire) rowGroup() rowGroup {
-	g := rowGroup{columns: -1}
+// rowGroup reads parquet.thrift's RowGroup. Of column chunks it only notes where they are: four bytes for each, which takes one at
+// least.
+func (f *File) rowGroup(w *wire) rowGroup {
+	g := rowGroup{first: len(f.columns)}
 	w.structField(wireStruct, func(id int16, t wireType) {
-		switch {
-		case id == 1 && t == wireList:
-			g.columns = w.pos
-			w.skip(t, 0)
-		case id == 3:
+		switch id {
+		case 1:
+			f.columns, g.n = f.columns[:g.first], 0
+			w.structList(t, func() {
+				f.columns = append(f.columns, uint32(w.pos))
+				w.skipStruct(0)
+			})
+			g.n = len(f.columns) - g.first
+		case 3:
 			w.intField(t, &g.rows)
 		default:
 			w.skip(t, 0)
@@ -273,45 +280,27 @@ type Chunk struct {
 type section struct{ offset, bytes int64 }
 
 // Chunks finds the chunks of the given leaves, in their order, in a row group. It fails if one of them breaks the format, or
-// lies outside the file; the error is a *ChunkError where a single leaf is to blame.
+// lies outside the file; the error is a *ChunkError where a single leaf is to blame. What the footer says of other leaves is not
+// looked at.
 func (f *File) Chunks(group int, leaves ...*Node) ([]Chunk, error) {
 	g := f.groups[group]
-	if g.columns < 0 {
-		return nil, corrupt("row group %d has no columns", group)
-	}
-	at := make(map[int][]int, len(leaves)) // positions in leaves
-	for i, n := range leaves {
-		at[n.Leaf] = append(at[n.Leaf], i)
+	if g.n != len(f.Leaves) {
+		return nil, corrupt("row group %d has %d columns, the schema %d", group, g.n, len(f.Leaves))
 	}
 	chunks := make([]Chunk, len(leaves))
-	w := &wire{buf: f.footer, pos: g.columns}
-	if n, _ := w.list(); n != len(f.Leaves) {
-		return nil, corrupt("row group %d has %d columns, the schema %d", group, n, len(f.Leaves))
-	}
-	for i := range f.Leaves {
-		wanted := at[i]
-		if wanted == nil {
-			w.skip(wireStruct, 0)
-			continue
-		}
-		delete(at, i)
-		c, err := f.chunk(w, group, f.Leaves[i])
-		if err != nil {
-			return nil, &ChunkError{f.Leaves[i], err}
-		}
-		for _, j := range wanted {
-			chunks[j] = c
-		}
-		if len(at) == 0 { // what comes behind the last one is nobody's business
-			break
+	w := &wire{buf: f.footer}
+	for i, n := range leaves {
+		w.pos = int(f.columns[g.first+n.Leaf])
+		if err := f.chunk(w, &chunks[i], group, n); err != nil {
+			return nil, &ChunkError{n, err}
 		}
 	}
-	return chunks, w.err
+	return chunks, nil
 }
 
 // chunk reads parquet.thrift's ColumnChunk.
-func (f *File) chunk(w *wire, group int, n *Node) (Chunk, error) {
-	c := Chunk{Node: n, Group: group, Nulls: -1}
+func (f *File) chunk(w *wire, c *Chunk, group int, n *Node) error {
+	c.Node, c.Group, c.Nulls = n, group, -1
 	physical, codecID, dataOffset, dictOffset := int64(-1), int64(-1), int64(-1), int64(-1)
 	var path []byte
 	elsewhere, encrypted, named := false, false, true
@@ -368,30 +357,30 @@ func (f *File) chunk(w *wire, group int, n *Node) (Chunk, error) {
 	rows := f.groups[group].rows
 	switch {
 	case errors.Is(w.err, errShort):
-		return c, corrupt("footer: %v", w.err)
+		return corrupt("footer: %v", w.err)
 	case w.err != nil:
-		return c, w.err
+		return w.err
 	case encrypted:
-		return c, unsupported("encrypted column")
+		return unsupported("encrypted column")
 	case elsewhere:
-		return c, unsupported("column in another file")
+		return unsupported("column in another file")
 	case physical != int64(n.Physical):
-		return c, corrupt("physical type %d, but %d in the schema", physical, n.Physical)
+		return corrupt("physical type %d, but %d in the schema", physical, n.Physical)
 	case !named:
-		return c, corrupt("its chunk belongs to another column")
+		return corrupt("its chunk belongs to another column")
 	case c.Entries < 0 || n.Rep == 0 && c.Entries != rows || n.Rep > 0 && c.Entries < rows:
-		return c, corrupt("%d entries for %d rows", c.Entries, rows)
+		return corrupt("%d entries for %d rows", c.Entries, rows)
 	case c.Entries > f.lim.MaxRows*16: // maps and lists have a few entries a row
-		return c, &action.LimitError{What: "a column", Size: c.Entries, Unit: "entries", Max: f.lim.MaxRows * 16, Option: "MaxRows"}
+		return &action.LimitError{What: "a column", Size: c.Entries, Unit: "entries", Max: f.lim.MaxRows * 16, Option: "MaxRows"}
 	case c.Bytes < 0 || c.Offset < 4 || c.Bytes > f.dataEnd-c.Offset:
-		return c, corrupt("bytes %d to %d, but data ends at %d", c.Offset, c.Offset+c.Bytes, f.dataEnd)
+		return corrupt("bytes %d to %d, but data ends at %d", c.Offset, c.Offset+c.Bytes, f.dataEnd)
 	}
 	var err error
 	if c.codec, err = codecOf(codecID); err != nil {
-		return c, err
+		return err
 	}
-	f.bounds(&c, &s)
-	return c, nil
+	f.bounds(c, &s)
+	return nil
 }
 
 // pathIs reads path_in_schema and compares it with the leaf's.
@@ -402,7 +391,8 @@ func (w *wire) pathIs(t wireType, n *Node) bool {
 	}
 	count, elem := w.list()
 	same := true
-	var names []*Node
+	var stack [maxDepth + 1]*Node
+	names := stack[:0]
 	for ; n.Parent != nil; n = n.Parent {
 		names = append(names, n)
 	}

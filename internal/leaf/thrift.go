@@ -1,6 +1,10 @@
 package leaf
 
-import "errors"
+import (
+	"encoding/binary"
+	"errors"
+	"math/bits"
+)
 
 // errShort says that a Thrift struct goes on past the bytes at hand.
 var errShort = errors.New("the bytes end inside a Thrift struct")
@@ -132,6 +136,12 @@ func (w *wire) skip(t wireType, depth int) {
 		w.bytes()
 	case wireList, wireSet:
 		n, elem := w.list()
+		if elem == wireStruct {
+			for ; n > 0 && w.err == nil; n-- {
+				w.skipStruct(depth + 1)
+			}
+			return
+		}
 		for ; n > 0 && w.err == nil; n-- {
 			w.skipElement(elem, depth+1)
 		}
@@ -146,13 +156,72 @@ func (w *wire) skip(t wireType, depth int) {
 			w.skipElement(wireType(kv&0x0f), depth+1)
 		}
 	case wireStruct:
-		var id int16
-		for t := w.field(&id); t != wireStop; t = w.field(&id) {
-			w.skip(t, depth+1)
-		}
+		w.skipStruct(depth)
 	default:
 		w.fail(corrupt("a Thrift value of type %d", t))
 	}
+}
+
+// skipStruct passes over a struct. Nearly all of a footer is passed over, so that the values which it is made of are here once more,
+// without a call for each byte.
+func (w *wire) skipStruct(depth int) {
+	if depth > maxDepth {
+		w.fail(corrupt("structs nested deeper than %d", maxDepth))
+		return
+	}
+	buf, pos := w.buf, w.pos
+	for pos < len(buf) {
+		header := buf[pos]
+		pos++
+		t := wireType(header & 0x0f)
+		if t == wireStop {
+			w.pos = pos
+			return
+		}
+		if header>>4 == 0 { // the field's number stands apart
+			pos = pastVarint(buf, pos)
+		}
+		switch t {
+		case wireTrue, wireFalse:
+		case wireByte:
+			pos++
+		case wireI16, wireI32, wireI64:
+			pos = pastVarint(buf, pos)
+		case wireBinary:
+			if pos < len(buf) && buf[pos] < 0x80 {
+				pos += 1 + int(buf[pos])
+				continue
+			}
+			w.pos = min(pos, len(buf))
+			w.bytes()
+			pos = w.pos
+		default:
+			w.pos = min(pos, len(buf))
+			if t == wireStruct {
+				w.skipStruct(depth + 1)
+			} else {
+				w.skip(t, depth+1)
+			}
+			pos = w.pos
+		}
+	}
+	w.fail(errShort)
+}
+
+// pastVarint returns where a number ends that begins at pos, or a position past buf if it does not end in it or has more than ten
+// bytes.
+func pastVarint(buf []byte, pos int) int {
+	if pos+8 <= len(buf) {
+		if ends := ^binary.LittleEndian.Uint64(buf[pos:]) & 0x8080_8080_8080_8080; ends != 0 {
+			return pos + bits.TrailingZeros64(ends)>>3 + 1
+		}
+	}
+	for i := pos; i < min(len(buf), pos+10); i++ {
+		if buf[i] < 0x80 {
+			return i + 1
+		}
+	}
+	return len(buf) + 1
 }
 
 // skipElement passes over an element of a container, where a boolean takes a byte.
