@@ -53,7 +53,9 @@ func TestCorpus(t *testing.T) {
 				if err := json.Unmarshal(line, &c); err != nil {
 					t.Fatal(err)
 				}
-				total++
+				if total++; testing.Short() && total%8 != 0 {
+					continue
+				}
 				if table.check(t, filepath.Base(dir), &c) {
 					fewer++
 				}

@@ -411,9 +411,13 @@ func writers() map[string][]parquet.WriterProperty {
 }
 
 func TestReadsAsArrowDoes(t *testing.T) {
+	lengths, shares := []int{1, 63, 64, 65, 3000}, []float64{0, 0.3, 1}
+	if testing.Short() {
+		lengths, shares = []int{1, 300}, []float64{0.3}
+	}
 	for name, props := range writers() {
-		for _, rows := range []int{1, 63, 64, 65, 3000} {
-			for _, nulls := range []float64{0, 0.3, 1} {
+		for _, rows := range lengths {
+			for _, nulls := range shares {
 				t.Run(fmt.Sprintf("%s/rows=%d/nulls=%g", name, rows, nulls), func(t *testing.T) {
 					data := oddFile(t, rows, nulls, props...)
 					compareAll(t, data, 7)
