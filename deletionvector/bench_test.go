@@ -89,6 +89,27 @@ func BenchmarkClashFromBytes(b *testing.B) {
 	})
 }
 
+// BenchmarkClashFromBytesFound is the same where the vectors do have rows in common, some of which are named.
+func BenchmarkClashFromBytesFound(b *testing.B) {
+	eachPair(b, func(b *testing.B, x, y *Vector) {
+		last, _ := x.Max()
+		p, q := x.AppendBlob(nil), y.Union(Of(last)).AppendBlob(nil)
+		for b.Loop() {
+			v, err := Decode(p)
+			if err != nil {
+				b.Fatal(err)
+			}
+			w, err := Decode(q)
+			if err != nil {
+				b.Fatal(err)
+			}
+			if o := OverlapOf(v, w, nil); o.Count != 1 || len(o.Rows) != 1 {
+				b.Fatal(o)
+			}
+		}
+	})
+}
+
 // BenchmarkClashFromBytesRoaring is the same with roaring alone, which checks nothing of what it reads.
 func BenchmarkClashFromBytesRoaring(b *testing.B) {
 	eachPair(b, func(b *testing.B, x, y *Vector) {

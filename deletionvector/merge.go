@@ -50,15 +50,18 @@ func OverlapOf(a, b, base *Vector) Overlap {
 
 // show adds rows that two containers of one key have in common, as long as there are not enough.
 func (o *Overlap) show(key uint64, p, q payload) {
-	w := walker{payload: p}
-	for s := w.next(); s != done; s = w.next() {
-		for v := s.first; v <= s.last; v++ {
+	a, b := walker{payload: p}, walker{payload: q}
+	for s, t := a.next(), b.next(); s != done && t != done; {
+		for v := max(s.first, t.first); v <= min(s.last, t.last); v++ {
 			if len(o.Rows) == overlapShown {
 				return
 			}
-			if q.contains(v) {
-				o.Rows = append(o.Rows, joinPosition(key, v))
-			}
+			o.Rows = append(o.Rows, joinPosition(key, v))
+		}
+		if s.last < t.last {
+			s = a.next()
+		} else {
+			t = b.next()
 		}
 	}
 }
