@@ -74,7 +74,7 @@ func (l *latePaths) run(row int64) (pathRun, error) {
 		l.col = nil
 	}
 	if l.col == nil {
-		l.col = l.g.part.Column(l.g.chunks[l.g.path], l.o.Allocator)
+		l.col = l.g.part.Column(l.g.chunk(l.g.path), l.o.Allocator)
 	}
 	if err := l.col.Skip(row - l.col.Done()); err != nil {
 		return pathRun{}, err

@@ -100,8 +100,8 @@ func (b *batchReader) readPartitionTexts(raw *colstats.Raw) error {
 func (r *pieceReader) partitionTexts() (*partitionTexts, error) {
 	if r.texts == nil {
 		p := &partitionTexts{key: &cursor{node: r.g.key}, value: &cursor{node: r.g.value}}
-		p.key.open(r.g.part, r.g.chunks[r.g.key], r.c.o)
-		p.value.open(r.g.part, r.g.chunks[r.g.value], r.c.o)
+		p.key.open(r.g.part, r.g.chunk(r.g.key), r.c.o)
+		p.value.open(r.g.part, r.g.chunk(r.g.value), r.c.o)
 		r.texts = p
 	}
 	return r.texts, nil

@@ -17,6 +17,10 @@ type filePlan struct {
 	key, value        *leaf.Node // of the map partitionValues
 
 	witnesses []*leaf.Node // leaves that every add has; see groupPlan.witness
+
+	nodes []*leaf.Node       // all of the above
+	slots map[*leaf.Node]int // positions in nodes
+	seen  bool               // paths are needed: somebody asks which files were seen
 }
 
 // A demandPlan has the leaves of one demanded column.
@@ -31,7 +35,7 @@ type groupPlan struct {
 	*filePlan
 	group  int
 	rows   int64
-	chunks map[*leaf.Node]leaf.Chunk
+	chunks []leaf.Chunk // of filePlan.nodes
 
 	// adds is how many rows hold an add, -1 when unknown.
 	adds int64
@@ -40,8 +44,8 @@ type groupPlan struct {
 	witness *leaf.Node
 }
 
-// plan looks up what the scan needs in each row group that may hold adds.
-func (p *part) plan(s *Scan) ([]*groupPlan, error) {
+// plan looks up what the scan needs. It is nil for a file without adds.
+func (p *part) plan(s *Scan) (*filePlan, error) {
 	add := p.Root.Child("add")
 	if add == nil {
 		return nil, nil
@@ -61,6 +65,8 @@ func (p *part) plan(s *Scan) ([]*groupPlan, error) {
 		numRecords:     flat("stats_parsed", "numRecords"),
 		stats:          flat("stats"),
 		demands:        make([]demandPlan, len(s.Layout.Demands)),
+		slots:          map[*leaf.Node]int{},
+		seen:           s.Seen != nil,
 	}
 	if f.path == nil || add.Repeated {
 		return nil, p.fail(-1, add, corrupt("adds without paths"))
@@ -97,46 +103,50 @@ func (p *part) plan(s *Scan) ([]*groupPlan, error) {
 			f.witnesses = append(f.witnesses, n)
 		}
 	}
-	var groups []*groupPlan
-	for group := range p.RowGroups() {
-		g, err := f.planGroup(group, s.Seen != nil)
-		if err != nil {
-			return nil, p.fail(group, nil, err)
+	f.listNodes()
+	return f, nil
+}
+
+// listNodes lists the leaves that the scan may read.
+func (f *filePlan) listNodes() {
+	all := append([]*leaf.Node{
+		f.path, f.storageType, f.pathOrInlineDV, f.offset, f.numRecords, f.stats, f.key, f.value,
+	}, f.witnesses...)
+	for _, d := range f.demands {
+		all = append(all, d.min, d.max, d.nulls, d.parsed)
+	}
+	for _, n := range all {
+		if _, listed := f.slots[n]; n != nil && !listed {
+			f.slots[n] = len(f.nodes)
+			f.nodes = append(f.nodes, n)
 		}
-		if g.adds != 0 && g.rows > 0 {
+	}
+}
+
+// groups plans those of some row groups that may hold adds.
+func (f *filePlan) groups(from, to int) ([]*groupPlan, error) {
+	groups := make([]*groupPlan, 0, to-from)
+	for group := from; group < to; group++ {
+		if f.part.GroupRows(group) == 0 {
+			continue
+		}
+		g, err := f.group(group)
+		if err != nil {
+			return nil, f.part.fail(group, nil, err)
+		}
+		if g.adds != 0 {
 			groups = append(groups, g)
 		}
 	}
 	return groups, nil
 }
 
-// leaves lists the leaves that the scan may read.
-func (f *filePlan) leaves() []*leaf.Node {
-	nodes := append([]*leaf.Node{
-		f.path, f.storageType, f.pathOrInlineDV, f.offset, f.numRecords, f.stats, f.key, f.value,
-	}, f.witnesses...)
-	for _, d := range f.demands {
-		nodes = append(nodes, d.min, d.max, d.nulls, d.parsed)
-	}
-	there := nodes[:0]
-	for _, n := range nodes {
-		if n != nil {
-			there = append(there, n)
-		}
-	}
-	return there
-}
-
-func (f *filePlan) planGroup(group int, needsPaths bool) (*groupPlan, error) {
-	nodes := f.leaves()
-	chunks, err := f.part.Chunks(group, nodes...)
+func (f *filePlan) group(group int) (*groupPlan, error) {
+	chunks, err := f.part.Chunks(group, f.nodes...)
 	if err != nil {
 		return nil, err
 	}
-	g := &groupPlan{filePlan: f, group: group, rows: f.part.GroupRows(group), chunks: make(map[*leaf.Node]leaf.Chunk, len(nodes)), adds: -1}
-	for i, n := range nodes {
-		g.chunks[n] = chunks[i]
-	}
+	g := &groupPlan{filePlan: f, group: group, rows: f.part.GroupRows(group), chunks: chunks, adds: -1}
 	g.witness = f.path
 	nulls := g.nulls(f.path)
 	if nulls < 0 {
@@ -147,7 +157,7 @@ func (f *filePlan) planGroup(group int, needsPaths bool) (*groupPlan, error) {
 		return g, nil
 	}
 	for _, n := range f.witnesses {
-		if !needsPaths && g.complete(n) {
+		if !f.seen && g.complete(n) {
 			g.witness = n
 			break
 		}
@@ -163,12 +173,15 @@ func (g *groupPlan) mostAdds() int64 {
 	return g.adds
 }
 
+// chunk returns what the footer says of one of filePlan.nodes.
+func (g *groupPlan) chunk(n *leaf.Node) leaf.Chunk { return g.chunks[g.slots[n]] }
+
 // nulls returns how many rows have no value of a leaf, -1 when unknown.
 func (g *groupPlan) nulls(n *leaf.Node) int64 {
 	if n.Def == 0 {
 		return 0
 	}
-	return g.chunks[n].Nulls
+	return g.chunks[g.slots[n]].Nulls
 }
 
 // complete reports that no add of the group lacks the leaf.

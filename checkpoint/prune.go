@@ -25,7 +25,7 @@ func (r *region) chunk(n *leaf.Node) leaf.Chunk {
 	if c, ok := r.pages[n]; ok {
 		return c
 	}
-	return r.g.chunks[n]
+	return r.g.chunk(n)
 }
 
 // prune asks which row groups may hold a survivor. It gives a bitmap over groups, or nil for all.
@@ -49,7 +49,7 @@ func (p *part) prunePages(s *Scan, g *groupPlan) ([]region, []uint64, error) {
 	pages := map[*leaf.Node][]leaf.Page{}
 	starts := []int64{0}
 	for _, n := range g.bounded() {
-		c := g.chunks[n]
+		c := g.chunk(n)
 		if !g.complete(n) || !c.Paged() {
 			continue
 		}
@@ -80,7 +80,7 @@ func (p *part) prunePages(s *Scan, g *groupPlan) ([]region, []uint64, error) {
 				list = list[1:]
 			}
 			pages[n] = list
-			c := g.chunks[n]
+			c := g.chunk(n)
 			c.Min, c.Max = list[0].Min, list[0].Max
 			r.pages[n] = c
 		}

@@ -34,7 +34,7 @@ func (s *strip) drop() {
 // fill makes rows from row on available, and returns how many, at least one and at most n. Rows before are given up.
 func (s *strip) fill(row int64, n int) (int, error) {
 	if s.col == nil {
-		s.col = s.g.part.Column(s.g.chunks[s.node], s.o.Allocator)
+		s.col = s.g.part.Column(s.g.chunk(s.node), s.o.Allocator)
 	}
 	if s.arr != nil && row >= s.row+int64(s.arr.Len()) {
 		s.drop()

@@ -403,7 +403,7 @@ func (w *writer) begin(ctx context.Context, name string, all bool) error {
 	f := &fileWriter{w: w, name: name, sink: sink, builder: array.NewRecordBuilder(w.o.Allocator, s), column: map[string]*array.StructBuilder{}}
 	props := parquet.NewWriterProperties(append([]parquet.WriterProperty{
 		parquet.WithAllocator(w.o.Allocator), parquet.WithCreatedBy(createdBy), parquet.WithCompression(compress.Codecs.Snappy),
-		parquet.WithMaxRowGroupLength(int64(w.o.RowGroupRows)), parquet.WithPageIndexEnabled(true),
+		parquet.WithMaxRowGroupLength(int64(w.o.RowGroupRows)), parquet.WithPageIndexEnabled(true), parquet.WithDataPageSize(dataPageBytes),
 		// Nothing repeats there, so dictionaries would only be built and thrown away.
 		parquet.WithDictionaryFor("add.path", false), parquet.WithDictionaryFor("add.stats", false),
 		parquet.WithDictionaryFor("remove.path", false),
@@ -436,6 +436,9 @@ func (w *writer) end(f *fileWriter) (int64, error) {
 	w.last.SizeInBytes += f.sink.size
 	return f.sink.size, nil
 }
+
+// dataPageBytes is where a page ends. Numbers of a row group fit in one; whoever wants a single path decompresses no more than this.
+const dataPageBytes = 128 << 10
 
 // pageProperties are set by tests, which want many pages of few rows.
 var pageProperties []parquet.WriterProperty

@@ -136,14 +136,17 @@ func (w *wire) skip(t wireType, depth int) {
 		w.bytes()
 	case wireList, wireSet:
 		n, elem := w.list()
-		if elem == wireStruct {
-			for ; n > 0 && w.err == nil; n-- {
-				w.skipStruct(depth + 1)
-			}
-			return
-		}
 		for ; n > 0 && w.err == nil; n-- {
-			w.skipElement(elem, depth+1)
+			switch {
+			case elem == wireStruct:
+				w.skipStruct(depth + 1)
+			case elem == wireBinary && w.pos < len(w.buf) && int(w.buf[w.pos]) < min(0x80, len(w.buf)-w.pos):
+				w.pos += 1 + int(w.buf[w.pos])
+			case elem == wireI32 && w.pos < len(w.buf) && w.buf[w.pos] < 0x80:
+				w.pos++
+			default:
+				w.skipElement(elem, depth+1)
+			}
 		}
 	case wireMap:
 		n := w.uvarint()
