@@ -185,12 +185,23 @@ func (b *batchReader) choose() error {
 // valid marks the rows in which an array, or an absent one taken to be full, has a value.
 func valid(a arrow.Array, n int) []uint64 {
 	words := make([]uint64, (n+63)/64)
+	if a == nil || a.NullN() == 0 {
+		setBits(words, n)
+		return words
+	}
 	for i := range n {
-		if a == nil || a.IsValid(i) {
+		if a.IsValid(i) {
 			words[i/64] |= 1 << (i % 64)
 		}
 	}
 	return words
+}
+
+// setBits sets the first n bits.
+func setBits(words []uint64, n int) {
+	for i := range words {
+		words[i] = ^uint64(0) >> (64 - min(64, n-64*i))
+	}
 }
 
 // dropSeen takes the files that were seen out of keep.
@@ -274,15 +285,17 @@ func (b *batchReader) batch() (*colstats.Batch, error) {
 	raw := &colstats.Raw{
 		Len:        b.kept,
 		NumRecords: b.arrays[b.g.numRecords],
-		HasStruct:  make([]uint64, (b.kept+63)/64),
 		StatsJSON:  b.arrays[b.g.stats],
 		Demands:    make([]colstats.RawDemand, len(b.g.demands)),
 	}
 	// Without numRecords a struct says next to nothing, and some writers make one of nulls where there is none.
-	for i := range b.kept {
-		parsed := raw.NumRecords != nil && raw.NumRecords.IsValid(i)
-		if parsed || raw.StatsJSON == nil || raw.StatsJSON.IsNull(i) {
-			raw.HasStruct[i/64] |= 1 << (i % 64)
+	if raw.StatsJSON != nil && (raw.NumRecords == nil || raw.NumRecords.NullN() > 0) {
+		raw.HasStruct = make([]uint64, (b.kept+63)/64)
+		for i := range b.kept {
+			parsed := raw.NumRecords != nil && raw.NumRecords.IsValid(i)
+			if parsed || raw.StatsJSON.IsNull(i) {
+				raw.HasStruct[i/64] |= 1 << (i % 64)
+			}
 		}
 	}
 	for i := range b.g.demands {

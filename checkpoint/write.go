@@ -407,7 +407,7 @@ func (w *writer) begin(ctx context.Context, name string, all bool) error {
 		// Nothing repeats there, so dictionaries would only be built and thrown away.
 		parquet.WithDictionaryFor("add.path", false), parquet.WithDictionaryFor("add.stats", false),
 		parquet.WithDictionaryFor("remove.path", false),
-	}, pageProperties...)...)
+	}, append(w.numberBounds(), pageProperties...)...)...)
 	f.parquet, err = pqarrow.NewFileWriter(s, sink, props, pqarrow.NewArrowWriterProperties(pqarrow.WithAllocator(w.o.Allocator)))
 	if err != nil {
 		f.discard()
@@ -418,6 +418,33 @@ func (w *writer) begin(ctx context.Context, name string, all bool) error {
 	}
 	w.files = append(w.files, f)
 	return nil
+}
+
+// numberBounds has the bounds of columns of many numbers written plainly: they are hardly ever the same in two files, so that a dictionary
+// would hold all of them, and the indexes into it would come on top.
+func (w *writer) numberBounds() (props []parquet.WriterProperty) {
+	if w.tree == nil {
+		return nil
+	}
+	var walk func(n *statsNode, path string)
+	walk = func(n *statsNode, path string) {
+		for _, c := range n.children {
+			walk(c, path+"."+c.name)
+		}
+		if n.typ == nil {
+			return
+		}
+		switch n.typ.ID() {
+		case arrow.INT32, arrow.INT64, arrow.TIMESTAMP, arrow.FLOAT32, arrow.FLOAT64, arrow.DECIMAL128:
+			props = append(props, parquet.WithDictionaryFor(path, false))
+		}
+	}
+	for _, n := range w.tree.root.children {
+		if n.name == "minValues" || n.name == "maxValues" {
+			walk(n, "add.stats_parsed."+n.name)
+		}
+	}
+	return props
 }
 
 // end completes a file and returns its size.

@@ -37,11 +37,15 @@ type chunk struct {
 }
 
 // spare holds chunks that are no longer read.
-var spare = sync.Pool{New: func() any { return &chunk{text: make([]byte, 0, chunkBytes+chunkBytes/8)} }}
+var spare = sync.Pool{New: func() any { return new(chunk) }}
 
-func newChunk() *chunk {
+// newChunk returns an empty chunk for a part of so many bytes of text.
+func newChunk(bytes int64) *chunk {
 	c := spare.Get().(*chunk)
 	c.text, c.ends, c.places = c.text[:0], c.ends[:0], c.places[:0]
+	if want := int(min(bytes, chunkBytes+chunkBytes/8)); cap(c.text) < want {
+		c.text = make([]byte, 0, want)
+	}
 	return c
 }
 
@@ -62,13 +66,23 @@ func (c *chunk) lines() iter.Seq2[place, []byte] {
 // not opened.
 func (l *Log) chunks(ctx context.Context, commits []CommitFile, wanted func(commit int) bool, keep func(place) bool) iter.Seq2[*chunk, error] {
 	return func(yield func(*chunk, error) bool) {
-		c := newChunk()
+		any, size := false, int64(0) // as listed: no more than a hint
+		for i, commit := range commits {
+			if wanted(i) {
+				any = true
+				size += max(commit.Entry.Size, 0)
+			}
+		}
+		if !any { // often: a checkpoint, and nothing after it
+			return
+		}
+		c := newChunk(size)
 		for opened, err := range l.opened(ctx, commits, wanted) {
 			if err != nil {
 				yield(nil, err)
 				return
 			}
-			more, err := l.split(opened, keep, &c, yield)
+			more, err := l.split(opened, size, keep, &c, yield)
 			opened.close()
 			if err != nil {
 				yield(nil, err)
@@ -83,8 +97,9 @@ func (l *Log) chunks(ctx context.Context, commits []CommitFile, wanted func(comm
 	}
 }
 
-// split adds a commit's lines to the chunk *c and hands on what is full. It returns false when the consumer wants no more.
-func (l *Log) split(o openCommit, keep func(place) bool, c **chunk, yield func(*chunk, error) bool) (bool, error) {
+// split adds a commit's lines to the chunk *c and hands on what is full. All commits have size bytes. It returns false when the
+// consumer wants no more.
+func (l *Log) split(o openCommit, size int64, keep func(place) bool, c **chunk, yield func(*chunk, error) bool) (bool, error) {
 	for text, err := range action.Texts(o.reader, l.o.MaxActionBytes) {
 		if err != nil {
 			return true, corrupt(o.name, text.Line, err)
@@ -104,7 +119,7 @@ func (l *Log) split(o openCommit, keep func(place) bool, c **chunk, yield func(*
 			if !yield(next, nil) {
 				return false, nil
 			}
-			*c = newChunk()
+			*c = newChunk(size)
 		}
 	}
 	return true, nil

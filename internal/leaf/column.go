@@ -263,7 +263,24 @@ func (c *Column) readValues(e *Entries, n int) error {
 	e.n += n
 	switch {
 	case c.indexed:
-		indexes, err := c.readIndexes(n)
+		for len(dst) > 0 { // one and the same value, again and again, needs no indexes
+			same, x, err := c.indexes.repeats(len(dst) / w)
+			if err != nil {
+				return err
+			}
+			if same == 0 {
+				break
+			}
+			if int64(x) >= int64(c.entries) {
+				return corrupt("index %d into a dictionary of %d", x, c.entries)
+			}
+			repeat(dst[:same*w], c.fixed[int(x)*w:int(x+1)*w])
+			dst = dst[same*w:]
+		}
+		if len(dst) == 0 {
+			return nil
+		}
+		indexes, err := c.readIndexes(len(dst) / w)
 		if err != nil {
 			return err
 		}
@@ -293,6 +310,13 @@ func (c *Column) readValues(e *Entries, n int) error {
 		c.values = c.values[len(dst):]
 	}
 	return nil
+}
+
+// repeat fills dst with copies of v.
+func repeat(dst, v []byte) {
+	for n := copy(dst, v); n < len(dst); n *= 2 {
+		copy(dst[n:], dst[:n])
+	}
 }
 
 func gather[T any](dst, dict []T, indexes []uint32) {
