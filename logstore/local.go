@@ -96,7 +96,7 @@ func within[T any](l *Local, name string, do func(root *os.Root, name string) (T
 // List implements [Store].
 func (l *Local) List(ctx context.Context, dir, startAfter string) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
-		names, err := l.readDir(dir, startAfter)
+		folder, names, err := l.readDir(dir, startAfter)
 		if errors.Is(err, fs.ErrNotExist) {
 			return
 		}
@@ -104,13 +104,18 @@ func (l *Local) List(ctx context.Context, dir, startAfter string) iter.Seq2[Entr
 			yield(Entry{}, l.wrap(dir, err))
 			return
 		}
+		defer folder.Close()
 		slices.Sort(names)
-		for _, name := range names {
+		for _, base := range names {
+			name := path.Join(dir, base)
 			if err := ctx.Err(); err != nil {
 				yield(Entry{}, l.wrap(dir, err))
 				return
 			}
-			info, err := within(l, name, (*os.Root).Stat) // follows links: their targets are what counts
+			info, err := folder.Lstat(base) // one system call, where the way from the root would be three
+			if err == nil && info.Mode()&fs.ModeSymlink != 0 {
+				info, err = within(l, name, (*os.Root).Stat) // follows links: their targets are what counts
+			}
 			if errors.Is(err, fs.ErrNotExist) {
 				continue // gone since
 			}
@@ -125,24 +130,33 @@ func (l *Local) List(ctx context.Context, dir, startAfter string) iter.Seq2[Entr
 	}
 }
 
-// readDir returns, in no order, the names greater than startAfter of what is in a folder and no folder itself.
-func (l *Local) readDir(dir, startAfter string) ([]string, error) {
+// readDir opens a folder and returns, in no order, the last parts of the names greater than startAfter of what is in it and no
+// folder itself. The caller closes the folder.
+func (l *Local) readDir(dir, startAfter string) (_ *os.Root, names []string, err error) {
 	if err := CheckName(dir); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	f, err := within(l, dir, (*os.Root).Open)
+	folder, err := within(l, dir, (*os.Root).OpenRoot)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	defer func() {
+		if err != nil {
+			folder.Close() // what went wrong before says more
+		}
+	}()
+	f, err := folder.Open(".")
+	if err != nil {
+		return nil, nil, err
 	}
 	defer f.Close()
 	entries, err := f.ReadDir(-1)
-	var names []string
 	for _, e := range entries {
-		if name := path.Join(dir, e.Name()); name > startAfter && !e.IsDir() {
-			names = append(names, name)
+		if path.Join(dir, e.Name()) > startAfter && !e.IsDir() {
+			names = append(names, e.Name())
 		}
 	}
-	return names, err
+	return folder, names, err
 }
 
 // Get implements [Store].
