@@ -122,11 +122,11 @@ transaction conflicts with the commits that beat it, and why.`,
 			return nil
 		},
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		PersistentPreRunE: func(*cobra.Command, []string) error { return a.prepare() },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return a.prepare(cmd.Name()) },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	flags := root.PersistentFlags()
-	flags.StringVar(&a.format, "format", "text", "output as `text|json`")
+	flags.StringVar(&a.format, "format", "text", "output as `text|json`; of files also arrow")
 	flags.StringVar(&a.zone, "zone", "UTC", "session time zone `NAME`, for literals and partition values without one")
 	flags.StringArrayVar(&a.alsoRead, "also-read", nil, "`FOLDER` outside the table whose files the log may name, or links lead to; the default is none")
 	flags.Var(&a.limits, "limit", "let a table ask for more: `NAME=N`, with the name of a limit that an error tells")
@@ -138,8 +138,11 @@ transaction conflicts with the commits that beat it, and why.`,
 }
 
 // prepare checks the persistent flags and starts the profiles.
-func (a *app) prepare() error {
-	if a.format != "text" && a.format != "json" {
+func (a *app) prepare(command string) error {
+	if a.format == "arrow" && command != "files" {
+		return usagef("--format arrow is for deltaskip files only: give text or json")
+	}
+	if a.format != "text" && a.format != "json" && a.format != "arrow" {
 		return usagef("--format %q: give text or json", a.format)
 	}
 	if _, err := a.location(); err != nil {

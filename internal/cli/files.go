@@ -39,10 +39,14 @@ func (a *app) filesCommand() *cobra.Command {
 		Long: `files evaluates a predicate on the statistics and partition values of every file of the
 table and lists the files that may hold a matching row. Files that are not listed hold
 none: that is proven. Several --where are alternatives: a file is listed if one of them
-may match.`,
+may match.
+
+--format arrow writes a stream of Arrow IPC with a row for every file, skipped or not: path,
+size, numRecords, partition values, verdict, and the bounds that the predicates asked for.`,
 		Example: `  deltaskip files ./events --where "id < 50 AND country IN ('DE', 'FR')"
   deltaskip files ./events --where "id < 50" --where "ts >= TIMESTAMP '2026-01-01'" --format json
   deltaskip files ./events --where "id = 7" --first
+  deltaskip files ./events --where "id = 7" --format arrow > files.arrows
   echo '{"id":"q1","predicate":"id < 50"}' | deltaskip files ./events --queries -`,
 		Args: oneTable,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -53,6 +57,8 @@ may match.`,
 				return usagef("give --where or --queries, not both")
 			case f.first && (f.count || f.verdict):
 				return usagef("--first stops at the first file: leave out --count and --verdict")
+			case a.format == "arrow" && (f.queries != "" || f.first || f.count):
+				return usagef("--format arrow lists every file of --where with its verdict: leave out --queries, --first and --count")
 			case f.workers < 0:
 				return usagef("--workers %d: give a positive number, or 0 for one per processor", f.workers)
 			}
@@ -86,11 +92,14 @@ func (a *app) files(ctx context.Context, table string, f filesFlags) error {
 			return err
 		}
 	}
+	f.verdict = f.verdict || a.format == "arrow"
 	search, err := newSearch(t, reads, f)
 	if err != nil {
 		return err
 	}
 	switch {
+	case a.format == "arrow":
+		return a.printFilesArrow(ctx, search)
 	case f.first:
 		return a.printFirst(ctx, search)
 	case f.count:
