@@ -213,6 +213,7 @@ func (c *Checkpoint) pieces(ctx context.Context, s *Scan) iter.Seq2[piece, error
 func (t *textFile) batches(s *Scan, lines []textAction) (_ []*colstats.Batch, err error) {
 	defer recovered(t.name, &err)
 	b := colstats.NewBuilder(s.Layout, s.Stats)
+	defer b.Close()
 	var line colstats.Line
 	for _, a := range lines {
 		if a.kind != colstats.AddLine {

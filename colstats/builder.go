@@ -3,6 +3,8 @@ package colstats
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
 
 	"github.com/apache/arrow-go/v18/arrow"
 )
@@ -21,16 +23,38 @@ type File struct {
 // A Builder collects adds into batches of one layout. It reuses its memory from batch to batch; one goroutine uses it at
 // a time.
 type Builder struct {
-	layout *Layout
-	o      Options
-	reader *reader
-	n      int
-	paths  text
+	layout  *Layout
+	o       Options
+	reader  *reader
+	demands []Demand // that reader was made for
+	n       int
+	paths   text
 }
 
-// NewBuilder returns an empty builder.
+// idle holds builders that were closed. A commit of a hundred files is decoded sooner than a reader is made, and than it has found out
+// in which order its writer puts the keys.
+var idle sync.Pool
+
+// NewBuilder returns an empty builder, often one that was closed.
 func NewBuilder(layout *Layout, o Options) *Builder {
-	return &Builder{layout: layout, o: o, reader: newReader(layout, o)}
+	if b, _ := idle.Get().(*Builder); b != nil && b.serves(layout, o) {
+		b.layout, b.o = layout, o
+		return b
+	}
+	return &Builder{layout: layout, o: o, reader: newReader(layout, o), demands: slices.Clone(layout.Demands)}
+}
+
+// serves reports whether a reader made for the layout and options would be that of b.
+func (b *Builder) serves(layout *Layout, o Options) bool {
+	return b.layout.Table == layout.Table && slices.Equal(b.demands, layout.Demands) &&
+		b.o.maxStatsBytes() == o.maxStatsBytes() && b.o.Zone == o.Zone && b.o.NaN == o.NaN
+}
+
+// Close leaves the builder to later callers of NewBuilder. Files that were not flushed are lost.
+func (b *Builder) Close() {
+	if b.n == 0 { // with rows begun, the reader is not as new
+		idle.Put(b)
+	}
 }
 
 // Len returns the number of files since the last Flush.

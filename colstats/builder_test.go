@@ -2,6 +2,7 @@ package colstats
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -44,5 +45,46 @@ func TestAppendLine(t *testing.T) {
 	}
 	if b.Len() != 0 {
 		t.Errorf("%d files left after Flush", b.Len())
+	}
+}
+
+// TestClosedBuilders are handed out again only where a new one would read alike, and with other memory at most.
+func TestClosedBuilders(t *testing.T) {
+	layout := newLayout(t, "x long, s string")
+	first := Options{NaN: NaNOrderedIfOwn, Zone: time.UTC}
+	b := NewBuilder(layout, first)
+	again := *layout
+	fewer, other := again, *newLayout(t, "x long, s string")
+	fewer.Demands = fewer.Demands[:1]
+	for _, tt := range []struct {
+		name   string
+		layout *Layout
+		o      Options
+		serves bool
+	}{
+		{"the same", layout, first, true},
+		{"an equal layout", &again, first, true},
+		{"another allocator", layout, Options{NaN: NaNOrderedIfOwn, Zone: time.UTC, Allocator: checkedAllocator(t)}, true},
+		{"the same limit", layout, Options{NaN: NaNOrderedIfOwn, Zone: time.UTC, MaxStatsBytes: DefaultMaxStatsBytes}, true},
+		{"another limit", layout, Options{NaN: NaNOrderedIfOwn, Zone: time.UTC, MaxStatsBytes: 10}, false},
+		{"another zone", layout, Options{NaN: NaNOrderedIfOwn}, false},
+		{"another order of NaN", layout, Options{Zone: time.UTC}, false},
+		{"fewer demands", &fewer, first, false},
+		{"another table", &other, first, false},
+	} {
+		if got := b.serves(tt.layout, tt.o); got != tt.serves {
+			t.Errorf("%s: %t", tt.name, got)
+		}
+	}
+	layout.Demands[0].Bounds = !layout.Demands[0].Bounds
+	if b.serves(layout, first) {
+		t.Error("demands were changed in place")
+	}
+	if err := b.Append(&File{Path: "a"}); err != nil {
+		t.Fatal(err)
+	}
+	b.Close()
+	if next := NewBuilder(&again, first); next.Len() != 0 {
+		t.Error("files that were not flushed came back")
 	}
 }

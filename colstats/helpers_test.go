@@ -99,6 +99,7 @@ func describeFile(t testing.TB, layout *Layout, f *File, o Options) []string {
 	t.Helper()
 	o.Allocator = checkedAllocator(t)
 	b := NewBuilder(layout, o)
+	defer b.Close()
 	if err := b.Append(f); err != nil {
 		t.Fatal(err)
 	}

@@ -74,8 +74,12 @@ func parseCommit(version int64, entry logstore.Entry, data []byte, maxActionByte
 		if err != nil {
 			return nil, err
 		}
-		for _, add := range p.adds {
-			c.adds = append(c.adds, addText{add.text, lines + add.line})
+		if c.adds == nil && lines == 0 {
+			c.adds = p.adds
+		} else {
+			for _, add := range p.adds {
+				c.adds = append(c.adds, addText{add.text, lines + add.line})
+			}
 		}
 		for _, a := range p.actions {
 			c.put(a)
@@ -133,6 +137,9 @@ func parsePiece(data []byte, maxActionBytes int) (p piece) {
 			if escapes(scanned.Path) {
 				p.err = fmt.Errorf("path %q: %w", scanned.Path, action.ErrOutside)
 				return p
+			}
+			if p.adds == nil { // lines of adds are much alike in length
+				p.adds = make([]addText, 0, len(data)/len(text)+1)
 			}
 			p.adds = append(p.adds, addText{text, p.lines})
 			continue
@@ -204,6 +211,7 @@ func (c *Commit) Batches(ctx context.Context, layout *colstats.Layout, o colstat
 			return nil, fmt.Errorf("deltalog: %w", err)
 		}
 		b := colstats.NewBuilder(layout, o)
+		defer b.Close()
 		var scanned colstats.Line
 		for _, add := range adds {
 			if err := b.AppendLine(add.text, &scanned); err != nil {

@@ -239,6 +239,7 @@ func (s *Snapshot) live(lines []lineSet) func(context.Context) iter.Seq2[*chunk,
 func (s *Snapshot) batch(layout *colstats.Layout, o colstats.Options, c *chunk) (*colstats.Batch, error) {
 	defer spare.Put(c)
 	b := colstats.NewBuilder(layout, o)
+	defer b.Close()
 	var line colstats.Line
 	for at, text := range c.lines() {
 		if err := b.AppendLine(text, &line); err != nil {
