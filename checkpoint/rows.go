@@ -86,6 +86,9 @@ func (l *lane) cursor(n *leaf.Node) *cursor {
 
 // kindsIn returns those of some kinds of actions that a row group holds, as far as its footer tells.
 func (p *part) kindsIn(group int, kinds []string) (in []string, err error) {
+	if p.GroupRows(group) == 0 { // Arrow says that its column chunks lie at byte 0
+		return nil, nil
+	}
 	var there []string
 	var keys []*leaf.Node
 	for _, kind := range kinds {

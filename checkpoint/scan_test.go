@@ -1,6 +1,7 @@
 package checkpoint_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,7 +16,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/apache/arrow-go/v18/parquet/pqarrow"
+
 	"github.com/deltaskip/deltaskip/action"
 	"github.com/deltaskip/deltaskip/checkpoint"
 	"github.com/deltaskip/deltaskip/colstats"
@@ -385,6 +389,55 @@ func TestLeftFails(t *testing.T) {
 	}
 	if got != nobody {
 		t.Errorf("the scan ends with %v", got)
+	}
+}
+
+// TestEmptyRowGroup reads a checkpoint of which Arrow wrote one part: a row group without rows, whose columns it places at byte 0.
+func TestEmptyRowGroup(t *testing.T) {
+	ctx := t.Context()
+	adds := testAdds(rand.New(rand.NewPCG(1, 2)), 5)
+	_, table, store := written(t, memory.DefaultAllocator, adds, checkpoint.WriteOptions{})
+	data, _, err := store.Get(ctx, topLevel(t, store), 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := pqarrow.ReadTable(ctx, bytes.NewReader(data), nil, pqarrow.ArrowReadProperties{}, memory.DefaultAllocator)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer all.Release()
+	none := array.NewTableFromRecords(all.Schema(), nil)
+	defer none.Release()
+	var empty bytes.Buffer
+	if err := pqarrow.WriteTable(none, &empty, 1, nil, pqarrow.DefaultWriterProps()); err != nil {
+		t.Fatal(err)
+	}
+	names := []string{"_delta_log/00000000000000000003.checkpoint.0000000001.0000000002.parquet", "_delta_log/00000000000000000003.checkpoint.0000000002.0000000002.parquet"}
+	for i, part := range [][]byte{empty.Bytes(), data} {
+		if err := store.Put(ctx, names[i], part); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, err := checkpoint.Open(ctx, store, names, checkpoint.Options{Allocator: checkedAllocator(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	lines, batched := 0, 0
+	for _, err := range c.Adds(ctx, nil) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines++
+	}
+	for b, err := range c.Batches(ctx, checkpoint.Scan{Layout: layoutOfTable(table)}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		batched += b.Len()
+	}
+	if lines != len(adds) || batched != len(adds) {
+		t.Errorf("%d and %d adds, want %d", lines, batched, len(adds))
 	}
 }
 
