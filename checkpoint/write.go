@@ -420,8 +420,9 @@ func (w *writer) begin(ctx context.Context, name string, all bool) error {
 	return nil
 }
 
-// numberBounds has the bounds of columns of many numbers written plainly: they are hardly ever the same in two files, so that a dictionary
-// would hold all of them, and the indexes into it would come on top.
+// numberBounds has the bounds of columns of many numbers written as they are. They are hardly ever the same in two files, so that a
+// dictionary would hold all of them and the indexes into it would come on top; and they compress by little, in copies of a few bytes
+// each, which take longer to put together again than all else that a reader does with them.
 func (w *writer) numberBounds() (props []parquet.WriterProperty) {
 	if w.tree == nil {
 		return nil
@@ -436,7 +437,7 @@ func (w *writer) numberBounds() (props []parquet.WriterProperty) {
 		}
 		switch n.typ.ID() {
 		case arrow.INT32, arrow.INT64, arrow.TIMESTAMP, arrow.FLOAT32, arrow.FLOAT64, arrow.DECIMAL128:
-			props = append(props, parquet.WithDictionaryFor(path, false))
+			props = append(props, parquet.WithDictionaryFor(path, false), parquet.WithCompressionFor(path, compress.Codecs.Uncompressed))
 		}
 	}
 	for _, n := range w.tree.root.children {

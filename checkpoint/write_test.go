@@ -1,6 +1,7 @@
 package checkpoint_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,6 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/apache/arrow-go/v18/parquet"
+	"github.com/apache/arrow-go/v18/parquet/compress"
+	"github.com/apache/arrow-go/v18/parquet/file"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/deltaskip/deltaskip/action"
@@ -304,5 +308,43 @@ func TestSameBytes(t *testing.T) {
 	one, two := write(), write()
 	if len(one) != 5 || !maps.Equal(one, two) {
 		t.Errorf("%d files, which differ", len(one))
+	}
+}
+
+// TestBoundsOfNumbersAreWrittenAsTheyAre looks at a file as others do: bounds of numbers cost nothing to read, all else is compressed.
+func TestBoundsOfNumbersAreWrittenAsTheyAre(t *testing.T) {
+	c, _, store := written(t, checkedAllocator(t), testAdds(rand.New(rand.NewPCG(1, 2)), 50), checkpoint.WriteOptions{Stats: checkpoint.StatsAsStruct})
+	defer c.Close()
+	data, _, err := store.Get(t.Context(), topLevel(t, store), 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := file.NewParquetReader(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	asTheyAre := 0
+	group := f.MetaData().RowGroup(0)
+	for i := range group.NumColumns() {
+		chunk, err := group.ColumnChunk(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := chunk.PathInSchema().String()
+		number := strings.Contains(path, ".minValues.") || strings.Contains(path, ".maxValues.")
+		number = number && f.MetaData().Schema.Column(i).PhysicalType() != parquet.Types.ByteArray
+		if number {
+			asTheyAre++
+		}
+		if plain := chunk.Compression() == compress.Codecs.Uncompressed; plain != number {
+			t.Errorf("%s: compression %s", path, chunk.Compression())
+		}
+		if number && chunk.HasDictionaryPage() {
+			t.Errorf("%s has a dictionary", path)
+		}
+	}
+	if asTheyAre < 4 {
+		t.Errorf("only %d bounds of numbers", asTheyAre)
 	}
 }
