@@ -78,6 +78,7 @@ func parse(t testing.TB, lines ...string) []action.Action {
 // A race is a loser that read version 1 and the winners that are versions 2, 3 and so on.
 type race struct {
 	name     string
+	mode     Mode
 	protocol string // line; basicProtocol when empty
 	table    string // line; table() when empty
 	mark     *int64
@@ -157,7 +158,7 @@ func checkedAllocator(t testing.TB) *memory.CheckedAllocator {
 
 func (r race) run(t *testing.T) {
 	t.Helper()
-	result, err := checker(t, logOf(t, 2, r.winners...), Options{}).Check(context.Background(), r.transaction(t), Newest)
+	result, err := checker(t, logOf(t, 2, r.winners...), Options{Mode: r.mode}).Check(context.Background(), r.transaction(t), Newest)
 	if err != nil {
 		t.Fatal(err)
 	}
