@@ -23,6 +23,7 @@ type checkFlags struct {
 	txn         string
 	readVersion int64
 	where       []string
+	foreign     foreign
 	readFiles   []string
 	wholeTable  bool
 	isolation   string
@@ -55,6 +56,7 @@ Exit code 0: it may commit. 3: it conflicts. 1: there is no answer, which a comm
 take for a conflict.`,
 		Example: `  deltaskip check ./events --txn txn.json --mode stats
   deltaskip check ./events --read-version 4 --where "site = 'a' AND id < 50" --mode stats
+  deltaskip check ./events --read-version 4 --where-json predicate.json --mode stats
   deltaskip check ./events --txn txn.json --format json`,
 		Args: oneTable,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -62,11 +64,11 @@ take for a conflict.`,
 			switch {
 			case f.txn == "" && !described:
 				return usagef("give --txn FILE, or --read-version R with --where SQL")
-			case f.txn != "" && (described || len(f.where)+len(f.readFiles) > 0 || f.wholeTable || f.isolation != ""):
+			case f.txn != "" && (described || len(f.where)+f.foreign.count()+len(f.readFiles) > 0 || f.wholeTable || f.isolation != ""):
 				return usagef("--txn FILE describes the whole transaction: leave out the other flags about it")
 			case described && f.readVersion < 0:
 				return usagef("--read-version %d: versions begin at 0; a transaction that creates the table is given by --txn", f.readVersion)
-			case described && len(f.where)+len(f.readFiles) == 0 && !f.wholeTable:
+			case described && len(f.where)+f.foreign.count()+len(f.readFiles) == 0 && !f.wholeTable:
 				return usagef("say what the transaction read: --where SQL, --read-file PATH or --whole-table")
 			}
 			if f.removedRows && f.mode != conflict.Exact.String() {
@@ -79,6 +81,7 @@ take for a conflict.`,
 	flags.StringVar(&f.txn, "txn", "", "the transaction as JSON in `FILE`; - is standard input")
 	flags.Int64Var(&f.readVersion, "read-version", 0, "version that the transaction read")
 	flags.StringArrayVar(&f.where, "where", nil, "what it read, a predicate in Spark `SQL`; several are separate reads")
+	f.foreign.addTo(flags)
 	flags.StringArrayVar(&f.readFiles, "read-file", nil, "`PATH` of a file that it read, as the log spells it")
 	flags.BoolVar(&f.wholeTable, "whole-table", false, "it read the whole table")
 	flags.StringVar(&f.isolation, "isolation", "", "isolation `LEVEL`; the table's by default")
@@ -114,7 +117,7 @@ func (a *app) check(ctx context.Context, dir string, f checkFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := readFrom(ctx, log, txn); err != nil {
+	if err := readFrom(ctx, log, txn, f.foreign); err != nil {
 		return fmt.Errorf("%s: %w", dir, err)
 	}
 	txn.Env = predicate.Env{Zone: zone, Now: time.Now(), Alias: f.alias}
@@ -147,8 +150,9 @@ func (a *app) check(ctx context.Context, dir string, f checkFlags) error {
 	return err
 }
 
-// readFrom fills in what the transaction read of the table's state. One that read version -1 found no table.
-func readFrom(ctx context.Context, log *deltalog.Log, txn *conflict.Transaction) error {
+// readFrom fills in what the transaction read of the table's state, and the predicates that only that state gives a meaning.
+// One that read version -1 found no table.
+func readFrom(ctx context.Context, log *deltalog.Log, txn *conflict.Transaction, f foreign) error {
 	if txn.ReadVersion < 0 {
 		return nil
 	}
@@ -156,7 +160,21 @@ func readFrom(ctx context.Context, log *deltalog.Log, txn *conflict.Transaction)
 	if err != nil {
 		return err
 	}
-	return errors.Join(txn.ReadFrom(snapshot), snapshot.Close())
+	defer snapshot.Close()
+	if f.count() > 0 {
+		table, err := snapshot.Table()
+		if err != nil {
+			return err
+		}
+		exprs, err := f.read(table)
+		if err != nil {
+			return err
+		}
+		for _, e := range exprs {
+			txn.Reads = append(txn.Reads, conflict.Read{Expr: e})
+		}
+	}
+	return txn.ReadFrom(snapshot)
 }
 
 // transaction reads or makes the transaction that the flags describe.

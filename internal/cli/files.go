@@ -22,6 +22,7 @@ import (
 // filesFlags are the flags of deltaskip files.
 type filesFlags struct {
 	where      []string
+	foreign    foreign
 	queries    string
 	at         moment
 	nanOrdered bool
@@ -51,9 +52,9 @@ size, numRecords, partition values, verdict, and the bounds that the predicates 
 		Args: oneTable,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
-			case f.queries == "" && len(f.where) == 0:
+			case f.queries == "" && len(f.where)+f.foreign.count() == 0:
 				return usagef("give --where SQL or --queries FILE")
-			case f.queries != "" && len(f.where) > 0:
+			case f.queries != "" && len(f.where)+f.foreign.count() > 0:
 				return usagef("give --where or --queries, not both")
 			case f.first && (f.count || f.verdict):
 				return usagef("--first stops at the first file: leave out --count and --verdict")
@@ -67,6 +68,7 @@ size, numRecords, partition values, verdict, and the bounds that the predicates 
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.where, "where", nil, "predicate in Spark `SQL`; several are alternatives (OR)")
+	f.foreign.addTo(flags)
 	flags.StringVar(&f.queries, "queries", "", ``+"`FILE`"+` of JSON lines {"id","predicate"} to answer one by one; - is standard input`)
 	f.at.addTo(flags)
 	flags.BoolVar(&f.nanOrdered, "nan-ordered", false, "trust that the writer let NaN count for the maximum, as Spark does")
@@ -92,6 +94,11 @@ func (a *app) files(ctx context.Context, table string, f filesFlags) error {
 			return err
 		}
 	}
+	others, err := t.bindForeign(f.foreign)
+	if err != nil {
+		return err
+	}
+	reads = append(reads, others...)
 	f.verdict = f.verdict || a.format == "arrow"
 	search, err := newSearch(t, reads, f)
 	if err != nil {

@@ -156,9 +156,33 @@ func (t *table) bind(sql string) (*predicate.Predicate, error) {
 	if err != nil {
 		return nil, err
 	}
+	return t.bindExpr(expr)
+}
+
+func (t *table) bindExpr(expr predicate.Expr) (*predicate.Predicate, error) {
 	table, err := t.snapshot.Table()
 	if err != nil {
 		return nil, err
 	}
 	return predicate.Bind(expr, table, predicate.Env{Zone: t.zone, Now: time.Now()})
+}
+
+// bindForeign binds predicates of other programs.
+func (t *table) bindForeign(f foreign) (list []*predicate.Predicate, err error) {
+	table, err := t.snapshot.Table()
+	if err != nil {
+		return nil, err
+	}
+	exprs, err := f.read(table)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range exprs {
+		p, err := t.bindExpr(e)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, p)
+	}
+	return list, nil
 }

@@ -20,6 +20,7 @@ const module = "github.com/deltaskip/deltaskip/"
 var mayImport = map[string][]string{
 	"schema":             {},
 	"predicate":          {"schema"},
+	"interop":            {"schema", "predicate"},
 	"colstats":           {"schema"},
 	"vectorized":         {"schema", "predicate", "colstats"},
 	"deletionvector":     {"action"},
