@@ -7,6 +7,7 @@ import (
 	"iter"
 	"math"
 	"runtime"
+	"runtime/pprof"
 	"slices"
 	"sync"
 	"time"
@@ -148,9 +149,12 @@ func (c *Checker) CheckMany(ctx context.Context, txns []*Transaction, last int64
 	if len(runs) == 0 {
 		return results
 	}
-	files, err := c.since(ctx, from-1)
+	var files []deltalog.CommitFile
+	var err error
+	c.labelled(ctx, "list", func(ctx context.Context) { files, err = c.since(ctx, from-1) })
 	files = slices.DeleteFunc(files, func(f deltalog.CommitFile) bool { return f.Version > last })
-	reading := c.follow(ctx, runs, c.winners(ctx, runs, files))
+	var reading time.Duration
+	c.labelled(ctx, "check", func(ctx context.Context) { reading = c.follow(ctx, runs, c.winners(ctx, runs, files)) })
 	for _, r := range runs {
 		if r.err == nil {
 			r.err = err // of the listing
@@ -159,6 +163,11 @@ func (c *Checker) CheckMany(ctx context.Context, txns []*Transaction, last int64
 		c.observe(ctx, r.checked(*r.result, r.candidate.txn.ReadVersion+1, reading, time.Since(start)))
 	}
 	return results
+}
+
+// labelled runs a phase under profiler labels, which the goroutines that it starts inherit: once a check, not once a file.
+func (c *Checker) labelled(ctx context.Context, phase string, fn func(context.Context)) {
+	pprof.Do(ctx, pprof.Labels("deltaskip.table", c.o.Table, "deltaskip.phase", phase), fn)
 }
 
 // since lists the commits after a version. A gap may come from listing while others commit, and is looked at again.

@@ -26,7 +26,7 @@ func (a *app) historyCommand() *cobra.Command {
 	var f historyFlags
 	cmd := &cobra.Command{
 		Use:   "history TABLE",
-		Short: "Replay the log: which commits raced, and what each mode and isolation level would have said",
+		Short: "Replay the log: which commits raced, and what each mode and level would have said",
 		Long: `history looks for commits that raced: others committed between the version that they read
 and their own. It judges each of them again, by mode off (partitions, as Delta does) and by
 mode stats (column statistics as well), under Serializable and under WriteSerializable.

@@ -36,6 +36,7 @@ var mayImport = map[string][]string{
 	"bench":              {"*"},
 	"cmd/deltaskip":      {"internal/cli"},
 	"internal/cli":       {"*"},
+	"examples/dml":       {"*"},
 	"examples/ingest":    {"*"},
 	"internal/civil":     {},
 	"internal/chart":     {},
