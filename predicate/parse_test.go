@@ -2,6 +2,7 @@ package predicate
 
 import (
 	"errors"
+	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -330,6 +331,17 @@ func FuzzParse(f *testing.F) {
 		"coalesce(nullif(i, 1), l)::decimal(38,10) <=> try_cast(s AS double)", "i IN (SELECT 1) -- x", "c = 'a' AND i = 1 AND i + 1 > l",
 	} {
 		f.Add(sql)
+	}
+	for _, path := range []string{"testdata/expressions.tsv", "testdata/functions.tsv", "testdata/binding.tsv"} {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for i, line := range strings.Split(string(data), "\n") {
+			if sql, _, ok := strings.Cut(line, "\t"); ok && i%7 == 0 { // some of every kind are enough
+				f.Add(sql)
+			}
+		}
 	}
 	table := testTable(f)
 	row := mapRow{}

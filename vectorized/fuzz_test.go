@@ -18,6 +18,10 @@ func FuzzVerdicts(f *testing.F) {
 		"l < 5 AND s LIKE 'a%' ESCAPE '!'", "CASE WHEN bo THEN dt ELSE ts END > DATE'2020-01-01' + INTERVAL 1 DAY", "st.in.s IN ('1', NULL, 2.5e0)",
 		"l BETWEEN -9223372036854775808 AND 1e2BD", "TRIM(LEADING 'x' FROM s) || r'\\n' = X'00'", "coalesce(nullif(i, 1), l)::decimal(38,10) <=> try_cast(s AS double)",
 		"l IN (SELECT 1) -- x", "ch = 'a' AND i = 1 AND i + 1 > l", "year(ts) = 2020 OR p = 3 AND ps < 'x'", "NOT (d > 3 OR f IS NULL)", "rand() > 0.5 AND big * 2 = e",
+		"NOT s IN ('a', NULL) OR s NOT LIKE 'a\\\\_%'", "l = i OR NOT (d <=> f) AND i2 BETWEEN by AND 5", "upper(substring(s, 1, 2)) >= 'AB' AND length(s2) < 3",
+		"date_trunc('month', ts) = TIMESTAMP'2020-01-01 00:00:00' OR CAST(ts AS DATE) <> dt", "ts = tn OR ts2 < pt AND tn IS NOT NULL", "if(bo, e, big) * 1.5 > -0.01BD",
+		"abs(l - 3) % 2 = 1 AND nullif(i, 5) IS DISTINCT FROM l", "st.in.s IS NULL = (vc = ch) OR lc = 'A'", "pd > DATE'2020-01-01' AND pe IN (1.25, 7) OR pf = double('NaN')",
+		"greatest(f, d, -0.0D) > 9007199254740993 AND CAST(l AS DOUBLE) = 9007199254740992D", "coalesce(dt + INTERVAL 1 MONTH, pd) < '2020-03-31'", "bin = X'61' OR startswith(s, 'a') AND endswith(s, 'b')",
 	} {
 		f.Add(sql, stats, "3")
 		f.Add(sql, `{"numRecords":0}`, "")
