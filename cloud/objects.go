@@ -65,8 +65,13 @@ func (s *objects) List(ctx context.Context, dir, startAfter string) iter.Seq2[lo
 		stopped := false
 		var disorder error
 		err := s.list(ctx, s.prefix+dir+"/", after, func(e logstore.Entry) bool {
-			if e = s.relative(e); e.Name <= startAfter || e.Name == dir+"/" { // some list the folder's own empty object
-				return true
+			base, ok := strings.CutPrefix(e.Name, s.prefix+dir+"/")
+			if !ok || e.Size < 0 {
+				disorder = fmt.Errorf("cloud: the store lists %q of %d bytes in %q", e.Name, e.Size, s.prefix+dir)
+				return false
+			}
+			if e = s.relative(e); e.Name <= startAfter || base == "" || logstore.CheckName(base) != nil || strings.Contains(base, "/") {
+				return true // some list the folder's own empty object; what cannot be named here is no file of a table
 			}
 			if e.Name <= last {
 				disorder = fmt.Errorf("cloud: the store lists %q after %q", e.Name, last)

@@ -55,14 +55,16 @@ func eachServer(t *testing.T, f func(t *testing.T, s *server)) {
 
 // credentials are what the servers take.
 func credentials(t *testing.T) {
-	for name, value := range map[string]string{
-		"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_REGION": "us-east-1", "AWS_EC2_METADATA_DISABLED": "true",
-		"AZURE_STORAGE_ACCOUNT": "devstoreaccount1",
-		// Azurite's well-known key.
-		"AZURE_STORAGE_KEY": "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==",
-	} {
+	for name, value := range serverCredentials {
 		t.Setenv(name, value)
 	}
+}
+
+var serverCredentials = map[string]string{
+	"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_REGION": "us-east-1", "AWS_EC2_METADATA_DISABLED": "true",
+	"AZURE_STORAGE_ACCOUNT": "devstoreaccount1",
+	// Azurite's well-known key.
+	"AZURE_STORAGE_KEY": "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==",
 }
 
 // open opens an empty folder by way of the server at base.

@@ -5,7 +5,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/goccy/go-json"
+	"encoding/json"
 	"github.com/spf13/cobra"
 
 	"github.com/deltaskip/deltaskip/action"
