@@ -13,6 +13,7 @@ require (
 	github.com/deltaskip/deltaskip v0.0.0
 	github.com/fsouza/fake-gcs-server v1.56.1
 	github.com/johannesboyne/gofakes3 v1.2.0
+	go.uber.org/goleak v1.3.0
 	gocloud.dev v0.47.0
 	google.golang.org/api v0.297.0
 )

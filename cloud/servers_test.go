@@ -22,6 +22,7 @@ import (
 	"github.com/fsouza/fake-gcs-server/fakestorage"
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
+	"go.uber.org/goleak"
 )
 
 // A server speaks a vendor's protocol on the loopback.
@@ -184,8 +185,20 @@ func command(argv ...string) (*url.URL, error) {
 	return nil, fmt.Errorf("%s does not answer", argv[0])
 }
 
+// TestMain ends the servers, and fails when the tests leave a goroutine behind other than those of servers and connections that
+// are kept for the next request.
 func TestMain(m *testing.M) {
 	code := m.Run()
+	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+	transport.CloseIdleConnections()
+	if left := goleak.Find(
+		goleak.IgnoreAnyFunction("net/http.(*Server).Serve"), goleak.IgnoreAnyFunction("net/http.(*conn).serve"),
+		goleak.IgnoreAnyFunction("net/http.(*persistConn).readLoop"), goleak.IgnoreAnyFunction("net/http.(*persistConn).writeLoop"),
+		goleak.IgnoreAnyFunction("net/http.(*connReader).backgroundRead"), goleak.IgnoreAnyFunction("go.opencensus.io/stats/view.(*worker).start"), // begun by being imported
+	); left != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, left)
+		code = 1
+	}
 	for _, cmd := range running {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
 	"github.com/deltaskip/deltaskip/logstore"
 )
 
@@ -37,6 +39,9 @@ func TestSimulator(t *testing.T) {
 			continue
 		}
 		t.Run(mode.Name, func(t *testing.T) {
+			mem := memory.NewCheckedAllocator(memory.DefaultAllocator)
+			defer mem.AssertSize(t, 0)
+			mode.Options.Memory = mem
 			var total, calm Report
 			start := time.Now()
 			for i := range runs {
