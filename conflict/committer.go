@@ -440,7 +440,11 @@ func (u *unit) catchUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return u.follow(ctx, from, u.c.checker.winners(ctx, u.runs(), files))
+	err = u.follow(ctx, from, u.c.checker.winners(ctx, u.runs(), files))
+	if err != nil && len(u.members) > 0 && u.members[0].candidate.next > from {
+		u.ceiling.Reset() // one request failed, not the store: whoever is far behind would never catch up by long waits
+	}
+	return err
 }
 
 func (u *unit) runs() []*run {

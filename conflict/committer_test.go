@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -488,5 +489,28 @@ func randomFaults(seed uint64, late *sync.WaitGroup) func(storetest.Call) storet
 		done := make(chan struct{})
 		late.Go(func() { <-done })
 		return storetest.Late(errNetwork, released(), done)
+	}
+}
+
+// TestFailingReadsAreNoReasonToWaitLong: a committer far behind the others reads them although a request in ten fails.
+func TestFailingReadsAreNoReasonToWaitLong(t *testing.T) {
+	mem := newTable(t)
+	txn := readTxn(t, mem, add("mine"))
+	for v := range int64(200) {
+		if err := mem.Put(t.Context(), deltalog.CommitName(v+1), []byte(add(fmt.Sprint("w", v)))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var reads atomic.Int64
+	store := storetest.Faulty(mem, func(c storetest.Call) storetest.Fault {
+		if c.Op == storetest.Get && reads.Add(1)%10 == 0 {
+			return storetest.Fail(errors.New("down"))
+		}
+		return nil
+	})
+	c := newCommitter(t, store, CommitOptions{Options: Options{ReadAhead: 1}, Clock: &noWait{}, Random: func() float64 { return 0.9 }})
+	got, err := c.Commit(t.Context(), txn)
+	if err != nil || got.Version != 201 || got.Slept == 0 || got.Slept > 5*time.Second {
+		t.Errorf("%+v, %v", got, err)
 	}
 }
