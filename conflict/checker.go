@@ -276,12 +276,11 @@ func (c *Checker) winners(ctx context.Context, runs []*run, files []deltalog.Com
 		}
 		held := semaphore.NewWeighted(c.o.MaxMemoryBytes)
 		for w, err := range ordered.Map(ctx, c.o.ReadAhead, c.affordable(rest, held), read, (*winner).release) {
-			if !yield(w, err) {
+			if !yield(w, err) || err != nil {
 				return
 			}
-			if err == nil {
-				held.Release(heldBytes(w.Entry))
-			}
+			held.Release(heldBytes(rest[0].Entry)) // as it was acquired: the commit may say otherwise than the listing
+			rest = rest[1:]
 		}
 	}
 }

@@ -3,6 +3,7 @@ package conflict
 import (
 	"context"
 	"errors"
+	"iter"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"github.com/deltaskip/deltaskip/action"
 	"github.com/deltaskip/deltaskip/deletionvector"
 	"github.com/deltaskip/deltaskip/deltalog"
+	"github.com/deltaskip/deltaskip/logstore"
 	"github.com/deltaskip/deltaskip/logstore/storetest"
 	"github.com/deltaskip/deltaskip/rows"
 )
@@ -124,4 +126,32 @@ func TestMemoryOfACheck(t *testing.T) {
 		r.commit(infoOf("UPDATE"), newFile("a"))
 	}
 	wantClear(t, r.check(Options{MaxMemoryBytes: 1000, ReadAhead: 8}, r.txn("WRITE", nil, newFile("new"))))
+}
+
+// TestMemoryOfACheckTakesTheListingsWord: a listing that is wrong about sizes does no harm.
+func TestMemoryOfACheckTakesTheListingsWord(t *testing.T) {
+	r := newRowTable(t)
+	for range 20 {
+		r.commit(infoOf("UPDATE"), newFile("a"))
+	}
+	log := deltalog.Open(modest{r.store}, deltalog.Options{})
+	result, err := checker(t, log, Options{MaxMemoryBytes: 100, ReadAhead: 8}).Check(t.Context(), r.txn("WRITE", nil, newFile("new")), Newest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantClear(t, result)
+}
+
+// modest lists every file as one of a byte.
+type modest struct{ logstore.Store }
+
+func (s modest) List(ctx context.Context, dir, startAfter string) iter.Seq2[logstore.Entry, error] {
+	return func(yield func(logstore.Entry, error) bool) {
+		for e, err := range s.Store.List(ctx, dir, startAfter) {
+			e.Size = min(e.Size, 1)
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
 }
