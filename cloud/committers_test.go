@@ -24,6 +24,7 @@ import (
 var (
 	committers = flag.Int("committers", 8, "how many committers race in TestCommittersBehindFaults")
 	lasting    = flag.Duration("lasting", time.Second, "how long they do")
+	commits    = flag.Int("commits", 40, "how many commits each of them makes at most: who begins late has to read them all")
 	seed       = flag.Uint64("seed", 1, "of the faults")
 	share      = flag.Float64("faults", 0.05, "the share of requests that meet one in TestCommittersBehindFaults")
 )
@@ -110,7 +111,7 @@ func race(t *testing.T, plain logstore.Store, open func() logstore.Store, faults
 					break
 				}
 			}
-			for n := 0; time.Since(begin) < *lasting; n++ {
+			for n := 0; time.Since(begin) < *lasting && n < *commits; n++ {
 				path := fmt.Sprintf("%d-%d.parquet", i, n)
 				txn.Actions = []action.Action{&action.Add{Path: path, PartitionValues: map[string]*string{}, Size: 1, DataChange: true}}
 				from := time.Now()

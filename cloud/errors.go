@@ -13,8 +13,13 @@ import (
 // readError gives the error of a request that changes nothing the words of package logstore. status is the server's answer, 0
 // without one.
 func readError(status int, err error) error {
-	if err != nil && status == http.StatusNotFound {
+	switch {
+	case err == nil:
+		return nil
+	case status == http.StatusNotFound:
 		return fmt.Errorf("%w: %w", logstore.ErrNotFound, err)
+	case status == http.StatusRequestTimeout, status == http.StatusTooManyRequests, status >= 500:
+		return fmt.Errorf("%w: %w", errLater, err)
 	}
 	return err
 }

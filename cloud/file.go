@@ -97,17 +97,14 @@ func (f *file) fetch(p []byte, offset int64) error {
 	if int64(len(p)) > largest {
 		from, n = offset, int64(len(p))
 	}
-	body, _, err := f.objects.read(f.ctx, f.objects.prefix+f.entry.Name, from, n, f.entry.ETag)
-	if err != nil {
-		return err
+	e := extent{from, p}
+	if int64(len(p)) <= largest {
+		e.data = make([]byte, n)
 	}
-	defer body.Close()
-	if int64(len(p)) > largest {
-		_, err := io.ReadFull(body, p)
-		return err
-	}
-	e := extent{from, make([]byte, n)}
-	if _, err := io.ReadFull(body, e.data); err != nil {
+	err := f.objects.readFull(f.ctx, f.objects.prefix+f.entry.Name, from, n, f.entry.ETag, func(logstore.Entry) ([]byte, error) {
+		return e.data, nil
+	})
+	if err != nil || int64(len(p)) > largest {
 		return err
 	}
 	copy(p, e.data[offset-from:])

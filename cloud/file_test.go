@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"sync/atomic"
 	"testing"
+	"testing/iotest"
 
 	"github.com/deltaskip/deltaskip/logstore"
 )
@@ -82,5 +83,44 @@ func TestShortReadsShareRequests(t *testing.T) {
 	}
 	if n := o.reads.Load(); n != 2 {
 		t.Errorf("%d requests for a footer and five chunks", n)
+	}
+}
+
+// breaking is a backend whose answers break off half way, the first so many of them.
+type breaking struct {
+	*one
+	left int
+}
+
+func (b *breaking) read(ctx context.Context, key string, offset, n int64, _ string) (io.ReadCloser, logstore.Entry, error) {
+	if n < 0 {
+		n = int64(len(b.data))
+	}
+	body, _, err := b.one.read(ctx, key, offset, n, "e")
+	if b.left > 0 {
+		b.left--
+		body = io.NopCloser(io.MultiReader(io.LimitReader(body, n/2), iotest.ErrReader(io.ErrUnexpectedEOF)))
+	}
+	return body, logstore.Entry{Name: key, Size: int64(len(b.data))}, err
+}
+
+func TestAnswersThatBreakOff(t *testing.T) {
+	o, _ := openOne(t, 1000)
+	for _, times := range []int{2, 100} {
+		b := &breaking{o, times}
+		s := &objects{backend: b, prefix: "t/"}
+		data, _, err := s.Get(t.Context(), "x", 1<<20)
+		if lasting := times > 5; (err != nil) != lasting || !lasting && !bytes.Equal(data, o.data) {
+			t.Errorf("Get after %d: %v", times, err)
+		}
+		b.left = times
+		f, err := s.Open(t.Context(), "x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := make([]byte, 500)
+		if _, err := f.ReadAt(got, 250); (err != nil) != (times > 5) || err == nil && !bytes.Equal(got, o.data[250:750]) {
+			t.Errorf("ReadAt after %d: %v", times, err)
+		}
 	}
 }

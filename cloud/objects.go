@@ -31,6 +31,9 @@ type backend interface {
 // errBusy says that another request for the same key was being served, so that this one was refused: it is to be repeated.
 var errBusy = errors.New("another write of the same name is under way")
 
+// errLater says that a server would not serve a request that changes nothing: it may be repeated.
+var errLater = errors.New("the server cannot answer now")
+
 // objects is the folder of a table, by its backend.
 type objects struct {
 	backend
@@ -64,7 +67,7 @@ func (s *objects) List(ctx context.Context, dir, startAfter string) iter.Seq2[lo
 		}
 		stopped := false
 		var disorder error
-		err := s.list(ctx, s.prefix+dir+"/", after, func(e logstore.Entry) bool {
+		each := func(e logstore.Entry) bool {
 			base, ok := strings.CutPrefix(e.Name, s.prefix+dir+"/")
 			if !ok || e.Size < 0 {
 				disorder = fmt.Errorf("cloud: the store lists %q of %d bytes in %q", e.Name, e.Size, s.prefix+dir)
@@ -80,6 +83,16 @@ func (s *objects) List(ctx context.Context, dir, startAfter string) iter.Seq2[lo
 			last = e.Name
 			stopped = !yield(e, nil)
 			return !stopped
+		}
+		_, err := again(ctx, func() (struct{}, error) {
+			if last != "" {
+				after = s.prefix + last
+			}
+			err := s.list(ctx, s.prefix+dir+"/", after, each)
+			if stopped || disorder != nil { // what the server says after that is nobody's business
+				err = nil
+			}
+			return struct{}{}, err
 		})
 		if err = errors.Join(disorder, err); err != nil && !stopped {
 			yield(logstore.Entry{}, fmt.Errorf("cloud: listing %s: %w", dir, err))
@@ -92,19 +105,55 @@ func (s *objects) Get(ctx context.Context, name string, limit int64) (data []byt
 	if err := ready(ctx, name); err != nil {
 		return nil, e, err
 	}
-	body, e, err := s.read(ctx, s.prefix+name, 0, -1, "")
-	if err != nil {
+	err = s.readFull(ctx, s.prefix+name, 0, -1, "", func(object logstore.Entry) ([]byte, error) {
+		e = s.relative(object)
+		if e.Size > limit {
+			return nil, fmt.Errorf("%d bytes are more than %d: %w", e.Size, limit, logstore.ErrTooLarge)
+		}
+		data = make([]byte, e.Size)
+		return data, nil
+	})
+	switch {
+	case errors.Is(err, logstore.ErrTooLarge):
+		return nil, e, fmt.Errorf("cloud: %s: %w", name, err)
+	case err != nil:
 		return nil, logstore.Entry{}, fmt.Errorf("cloud: %s: %w", name, err)
 	}
-	defer body.Close()
-	if e.Size > limit {
-		return nil, s.relative(e), fmt.Errorf("cloud: %s has %d bytes, more than %d: %w", name, e.Size, limit, logstore.ErrTooLarge)
-	}
-	data = make([]byte, e.Size)
-	if _, err := io.ReadFull(body, data); err != nil {
-		return nil, logstore.Entry{}, fmt.Errorf("cloud: %s: %w", name, err)
-	}
-	return data, s.relative(e), nil
+	return data, e, nil
+}
+
+// readFull reads n bytes of an object from an offset, all if n is negative, into what room makes for them. It asks again when
+// they break off, which the vendors' clients leave to others: who reads a log of a thousand commits meets that each time.
+func (s *objects) readFull(ctx context.Context, key string, offset, n int64, etag string, room func(logstore.Entry) ([]byte, error)) error {
+	_, err := again(ctx, func() (struct{}, error) {
+		body, e, err := s.read(ctx, key, offset, n, etag)
+		if err != nil {
+			return struct{}{}, err
+		}
+		defer body.Close()
+		dst, err := room(e)
+		if err != nil {
+			return struct{}{}, err
+		}
+		if _, err = io.ReadFull(body, dst); err != nil {
+			err = fmt.Errorf("%w: %w", errLater, err)
+		}
+		return struct{}{}, err
+	})
+	return err
+}
+
+// again repeats a request that changes nothing, a few times, while it fails with errLater.
+func again[T any](ctx context.Context, request func() (T, error)) (T, error) {
+	wait := backoff.NewExponentialBackOff()
+	wait.InitialInterval, wait.MaxInterval = 20*time.Millisecond, time.Second
+	return backoff.Retry(ctx, func() (T, error) {
+		got, err := request()
+		if err != nil && (!errors.Is(err, errLater) || ctx.Err() != nil) {
+			err = backoff.Permanent(err)
+		}
+		return got, err
+	}, backoff.WithBackOff(wait), backoff.WithMaxTries(5))
 }
 
 // Open implements [logstore.Store].
@@ -112,7 +161,7 @@ func (s *objects) Open(ctx context.Context, name string) (logstore.File, error) 
 	if err := ready(ctx, name); err != nil {
 		return nil, err
 	}
-	e, err := s.stat(ctx, s.prefix+name)
+	e, err := again(ctx, func() (logstore.Entry, error) { return s.stat(ctx, s.prefix+name) })
 	if err != nil {
 		return nil, fmt.Errorf("cloud: %s: %w", name, err)
 	}
