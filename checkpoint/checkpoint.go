@@ -231,9 +231,26 @@ func (c *Checkpoint) groupLines(
 		}
 		readers = append(readers, r)
 	}
-	for row := range p.GroupRows(group) {
-		if row%(1<<12) == 0 && ctx.Err() != nil {
-			return false, fmt.Errorf("checkpoint: %w", ctx.Err())
+	for row, polled := int64(0), int64(0); row < p.GroupRows(group); row++ {
+		if row >= polled {
+			if ctx.Err() != nil {
+				return false, fmt.Errorf("checkpoint: %w", ctx.Err())
+			}
+			polled = row + 1<<12
+		}
+		// Other kinds of actions come in long runs.
+		none := p.GroupRows(group) - row
+		for _, r := range readers {
+			if none, err = r.action.lead.nulls(none); err != nil {
+				return false, err
+			}
+		}
+		if none > 0 {
+			for _, r := range readers {
+				r.pass(none)
+			}
+			row += none - 1
+			continue
 		}
 		for _, r := range readers {
 			line, err := r.next(seen)

@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"bytes"
 	"math"
 	"math/big"
 	"strconv"
@@ -61,6 +62,18 @@ func (c *cursor) level() (uint8, error) {
 func (c *cursor) there() (bool, error) {
 	level, err := c.level()
 	return level == c.node.Def, err
+}
+
+// nulls returns how many entries, the one at hand first and n at most, are known to have no value. There may be more.
+func (c *cursor) nulls(n int64) (int64, error) {
+	if _, err := c.level(); err != nil || len(c.e.Def) == 0 {
+		return 0, err
+	}
+	levels := c.e.Def[c.i:]
+	if i := bytes.IndexByte(levels, c.node.Def); i >= 0 {
+		levels = levels[:i]
+	}
+	return min(n, int64(len(levels))), nil
 }
 
 // repeats returns the repetition level of the entry at hand, and 0 after the last one.

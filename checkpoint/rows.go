@@ -146,6 +146,15 @@ func (r *rowReader) close() {
 	r.stats.close()
 }
 
+// pass passes over n rows that hold no action of the kind, and that the leading cursor has read.
+func (r *rowReader) pass(n int64) {
+	r.action.lead.i += int(n)
+	r.action.behind += n
+	if r.stats != nil {
+		r.stats.behind += n
+	}
+}
+
 // next reads the next row. It returns nil where the row holds no action of the kind, or one of a file that was seen.
 func (r *rowReader) next(seen Seen) ([]byte, error) {
 	there, err := r.action.lead.there()
@@ -153,11 +162,7 @@ func (r *rowReader) next(seen Seen) ([]byte, error) {
 		return nil, err
 	}
 	if !there {
-		r.action.lead.next()
-		r.action.behind++
-		if r.stats != nil {
-			r.stats.behind++
-		}
+		r.pass(1)
 		return nil, nil
 	}
 	if err := r.action.catchUp(); err != nil {
