@@ -41,7 +41,7 @@ func OverlapOf(a, b, base *Vector) Overlap {
 		p, q := a.payload(a.containers[i]), b.payload(b.containers[j])
 		n := p.common(q)
 		o.Count += int64(n)
-		if n > 0 {
+		if n > 0 && len(o.Rows) < overlapShown {
 			o.show(a.containers[i].key, p, q)
 		}
 	}
