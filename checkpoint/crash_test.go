@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -113,21 +112,7 @@ func killCheckpoint(t *testing.T, name string, n int) crash.Result {
 	}
 	defer store.Close()
 	crashTable(t, store)
-	cmd := exec.Command(os.Args[0], "-test.run=^TestCheckpointForCrash$")
-	cmd.Env = append(os.Environ(), crashDir+"="+dir, crashName+"="+name)
-	r, err := crash.Run(cmd, dir, n)
-	if errors.Is(err, crash.ErrUnsupported) && os.Getenv("CI") == "" {
-		t.Skipf("SKIPPED, crashes are not tried: %v", err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !r.Killed && r.Status != 0 {
-		t.Fatalf("the program failed: %s%s", r.Stdout, r.Stderr)
-	}
-	if err := r.Durable(); err != nil {
-		t.Errorf("%v, in\n%v", err, r.Calls)
-	}
+	r := crash.RunTest(t, "TestCheckpointForCrash", dir, n, crashDir+"="+dir, crashName+"="+name)
 	reads := func(when string) {
 		t.Helper()
 		if got := livePaths(t, store); !slices.Equal(got, []string{"f0", "f1", "f2", "f3"}) {

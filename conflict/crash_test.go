@@ -2,10 +2,8 @@ package conflict
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path"
 	"slices"
 	"strings"
@@ -154,21 +152,7 @@ func TestCommittersThatAreKilled(t *testing.T) {
 				}
 				defer store.Close()
 				k.table(t, store)
-				cmd := exec.Command(os.Args[0], "-test.run=^TestCommitForCrash$")
-				cmd.Env = append(os.Environ(), crashDir+"="+dir, crashName+"="+name)
-				r, err := crash.Run(cmd, dir, n)
-				if errors.Is(err, crash.ErrUnsupported) && os.Getenv("CI") == "" {
-					t.Skipf("SKIPPED, crashes are not tried: %v", err)
-				}
-				if err != nil {
-					t.Fatal(err)
-				}
-				if !r.Killed && r.Status != 0 {
-					t.Fatalf("the program failed: %s%s", r.Stdout, r.Stderr)
-				}
-				if err := r.Durable(); err != nil {
-					t.Errorf("%v, in\n%v", err, r.Calls)
-				}
+				r := crash.RunTest(t, "TestCommitForCrash", dir, n, crashDir+"="+dir, crashName+"="+name)
 				k.after(t, store, r)
 				if t.Failed() {
 					t.Fatalf("killed after %v", r.Calls)

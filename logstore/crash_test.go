@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -77,22 +76,8 @@ func TestCrashes(t *testing.T) {
 		t.Run(way.name, func(t *testing.T) {
 			for n := 1; ; n++ {
 				dir := t.TempDir()
-				cmd := exec.Command(os.Args[0], "-test.run=^TestWriteForCrash$")
-				cmd.Env = append(os.Environ(), crashDir+"="+dir, crashWay+"="+way.name)
-				r, err := crash.Run(cmd, dir, n)
-				if errors.Is(err, crash.ErrUnsupported) && os.Getenv("CI") == "" {
-					t.Skipf("SKIPPED, crashes are not tried: %v", err)
-				}
-				if err != nil {
-					t.Fatal(err)
-				}
-				if !r.Killed && r.Status != 0 {
-					t.Fatalf("the program failed: %s%s", r.Stdout, r.Stderr)
-				}
+				r := crash.RunTest(t, "TestWriteForCrash", dir, n, crashDir+"="+dir, crashWay+"="+way.name)
 				afterCrash(t, dir, way.begins, r)
-				if err := r.Durable(); err != nil {
-					t.Errorf("%v, in\n%v", err, r.Calls)
-				}
 				if !r.Killed {
 					t.Logf("killed before each of %v", r.Calls)
 					if n < 8 {
