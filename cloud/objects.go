@@ -145,15 +145,21 @@ func (s *objects) readFull(ctx context.Context, key string, offset, n int64, eta
 
 // again repeats a request that changes nothing, a few times, while it fails with errLater.
 func again[T any](ctx context.Context, request func() (T, error)) (T, error) {
+	return while(ctx, errLater, 20*time.Millisecond, 5, request)
+}
+
+// while makes a request up to so many times, as long as it fails with an error that matches passing, first after a wait of about
+// that long and then of longer ones.
+func while[T any](ctx context.Context, passing error, first time.Duration, tries uint, request func() (T, error)) (T, error) {
 	wait := backoff.NewExponentialBackOff()
-	wait.InitialInterval, wait.MaxInterval = 20*time.Millisecond, time.Second
+	wait.InitialInterval, wait.MaxInterval = first, time.Second
 	return backoff.Retry(ctx, func() (T, error) {
 		got, err := request()
-		if err != nil && (!errors.Is(err, errLater) || ctx.Err() != nil) {
+		if err != nil && !errors.Is(err, passing) {
 			err = backoff.Permanent(err)
 		}
 		return got, err
-	}, backoff.WithBackOff(wait), backoff.WithMaxTries(5))
+	}, backoff.WithBackOff(wait), backoff.WithMaxTries(tries))
 }
 
 // Open implements [logstore.Store].
@@ -183,15 +189,9 @@ func (s *objects) write(ctx context.Context, name string, data []byte, ifAbsent 
 	if err := ready(ctx, name); err != nil {
 		return err
 	}
-	wait := backoff.NewExponentialBackOff()
-	wait.InitialInterval, wait.MaxInterval = 50*time.Millisecond, time.Second
-	_, err := backoff.Retry(ctx, func() (struct{}, error) {
-		err := s.put(ctx, s.prefix+name, data, ifAbsent)
-		if err != nil && !errors.Is(err, errBusy) {
-			err = backoff.Permanent(err)
-		}
-		return struct{}{}, err
-	}, backoff.WithBackOff(wait), backoff.WithMaxTries(10))
+	_, err := while(ctx, errBusy, 50*time.Millisecond, 10, func() (struct{}, error) {
+		return struct{}{}, s.put(ctx, s.prefix+name, data, ifAbsent)
+	})
 	if err != nil {
 		return fmt.Errorf("cloud: writing %s: %w", name, err)
 	}
